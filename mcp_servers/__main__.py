@@ -33,21 +33,19 @@ def main(argv: list[str] | None = None) -> int:
         description="Serve worlds over MCP: one on stdio, or all over HTTP. `certify` writes behaviour certificates.",
     )
     parser.add_argument("server", nargs="?", help=f"one of {', '.join(SERVERS)}")
-    parser.add_argument("--seed", type=int, default=0, help="which world (default 0)")
-    parser.add_argument("--size", choices=SIZES, default="default", help="how many rows")
-    parser.add_argument("--list", action="store_true", help="list the servers and leave")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the world (default 0)")
+    parser.add_argument("--size", choices=SIZES, default="default", help="size of the world")
+    parser.add_argument("--list", action="store_true", help="list the servers and exit")
     parser.add_argument("--http", action="store_true", help="serve all servers over streamable HTTP instead of stdio")
-    parser.add_argument("--host", default="127.0.0.1", help=f"other than this machine only with {TOKEN} set")
-    parser.add_argument("--port", type=int, default=8765, help="of --http (default 8765)")
-    parser.add_argument("--quiet", action="store_true", help="do not say where --http is")
-    parser.add_argument("--allow", action="append", default=[], help="a name this machine is called by, for --http")
-    parser.add_argument("--faults", default="", help="faults on purpose, such as unavailable=5,slow=10,delay=800")
-    parser.add_argument("--sign", metavar="NAME", help="print the path of a session of its own, and leave")
-    parser.add_argument("--secret-file", type=Path, help="what signed paths are signed with; made when not there")
-    parser.add_argument("--control", type=Path, help="a socket file by which --http tells and ends its sessions")
-    parser.add_argument(
-        "--registry", type=Path, help="a file by which --http knows its ended sessions when it restarts"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help=f"address for --http; other than loopback requires {TOKEN}")
+    parser.add_argument("--port", type=int, default=8765, help="port for --http (default 8765)")
+    parser.add_argument("--quiet", action="store_true", help="do not print the address of --http")
+    parser.add_argument("--allow", action="append", default=[], help="host name that --http accepts; repeatable")
+    parser.add_argument("--faults", default="", help="faults to inject, such as unavailable=5,slow=10,delay=800")
+    parser.add_argument("--sign", metavar="NAME", help="print the signed path of a new session and exit")
+    parser.add_argument("--secret-file", type=Path, help="file of the signing key; created if missing")
+    parser.add_argument("--control", type=Path, help="socket file for listing and ending the sessions of --http")
+    parser.add_argument("--registry", type=Path, help="file in which --http remembers ended sessions across restarts")
     options = parser.parse_args(words)
     if options.list:
         return list_servers()
@@ -100,7 +98,9 @@ def over_http(given: Namespace) -> int:
         if given.sign:
             if not secret:
                 raise ValueError("--sign needs --secret-file, the one that the gateway is started with.")
-            print(f"/mcp/{Ticket(given.sign, given.seed, given.size).signed(secret)}/{given.server or ''}".rstrip("/"))
+            print(
+                f"/mcp/{Ticket(given.sign, given.seed, given.size).sign_token(secret)}/{given.server or ''}".rstrip("/")
+            )
             return 0
         options = Options(
             host=given.host,

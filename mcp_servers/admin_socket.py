@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .gateway_sessions import NO_NOTE, Ended, Key, Visitor, Visitors
+from .gateway_sessions import NO_NOTE, Key, SessionEndedError, Visitor, Visitors
 from .signed_urls import Ticket
 
 LONGEST = 65_536  # bytes of a line
@@ -29,22 +29,22 @@ class Control:
     def __init__(self, visitors: Visitors, about: dict[str, Any], secret: bytes = b""):
         self.visitors, self.about, self.secret = visitors, about, secret
 
-    def answer(self, asked: Any) -> dict[str, Any]:
+    def answer(self, request: Any) -> dict[str, Any]:
         """Return the response to a request; `{"error": ...}` for an unknown one."""
-        match asked:
+        match request:
             case {"do": "list"}:
                 return {**self.about, "sessions": [self.describe(visitor) for visitor in self.visitors.all()]}
             case {"do": "open", "name": str(name), "seed": int(seed), "size": str(size), "owner": str(owner)}:
                 return self.open(Key("ticket", name, seed, size, owner))
             case {"do": "reset" | "end" | "start" as what, "session": str(id)}:
                 visitor = self.visitors.find(id)
-                return self.done(what, visitor) if visitor else {"error": GONE}
+                return self.change_session(what, visitor) if visitor else {"error": GONE}
         return {"error": "This gateway does not know what is asked of it."}
 
     def describe(self, visitor: Visitor) -> dict[str, Any]:
         """Return a session's state, and the path of its signed address if it has one."""
         key = visitor.key
-        signed = Ticket(key.name, key.seed, key.size, key.owner).signed(self.secret) if key.kind == "ticket" else ""
+        signed = Ticket(key.name, key.seed, key.size, key.owner).sign_token(self.secret) if key.kind == "ticket" else ""
         return {**visitor.to_dict(), "path": f"/mcp/{signed}" if signed else ""}
 
     def open(self, key: Key) -> dict[str, Any]:
@@ -52,10 +52,10 @@ class Control:
             return {"error": "This gateway signs no addresses: start it with --secret-file."}
         try:
             return {"session": self.describe(self.visitors.get(key))}
-        except Ended:
+        except SessionEndedError:
             return {"error": "This session was ended: start it, or open one of another name."}
 
-    def done(self, what: str, visitor: Visitor) -> dict[str, Any]:
+    def change_session(self, what: str, visitor: Visitor) -> dict[str, Any]:
         if what == "end":
             visitor = self.visitors.end(visitor)
         elif what == "start":
@@ -64,7 +64,7 @@ class Control:
             visitor.reset()
         return {"session": self.describe(visitor)}
 
-    async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request; a client that disconnects meanwhile gets no response."""
         try:
             with suppress(OSError, TimeoutError, ValueError, RecursionError):  # the line is too long or is not JSON
@@ -79,13 +79,13 @@ class Control:
             writer.close()
 
     @asynccontextmanager
-    async def listening(self, path: Path) -> AsyncIterator[None]:
+    async def serve_socket(self, path: Path) -> AsyncIterator[None]:
         """Serve this socket file, which no other user can open. Raises OSError if it can't be created."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.unlink(missing_ok=True)  # left by a gateway that was killed
         before = os.umask(0o177)
         try:
-            server = await asyncio.start_unix_server(self.hear, path, limit=LONGEST)
+            server = await asyncio.start_unix_server(self.handle_connection, path, limit=LONGEST)
         finally:
             os.umask(before)
         try:

@@ -66,8 +66,8 @@ def fingerprint(names: Iterable[str]) -> str:
     """Return an identifier of the schemas and behaviour of these servers, given in any order.
 
     Data made under another fingerprint may not replay. It has 16 hex digits, then two for each server in alphabetical
-    order, from which `changed` tells which servers differ. Raises KeyError for a server that is not in the catalogue,
-    NotCertified for one without a certificate.
+    order, from which `find_changed_servers` tells which servers differ. Raises KeyError for a server that is not in the
+    catalogue, NotCertified for one without a certificate.
     """
     return _fingerprint(tuple(sorted(set(names))))
 
@@ -75,11 +75,11 @@ def fingerprint(names: Iterable[str]) -> str:
 @cache
 def _fingerprint(names: tuple[str, ...]) -> str:
     found = [SERVERS[name].fingerprint for name in names]
-    whole = ",".join(f"{name}:{one}" for name, one in zip(names, found, strict=True))
-    return f"{blake2b(whole.encode(), digest_size=8).hexdigest()}-{''.join(one[:2] for one in found)}"
+    joined = ",".join(f"{name}:{one}" for name, one in zip(names, found, strict=True))
+    return f"{blake2b(joined.encode(), digest_size=8).hexdigest()}-{''.join(one[:2] for one in found)}"
 
 
-def wording(names: Iterable[str]) -> str:
+def compute_wording_digest(names: Iterable[str]) -> str:
     """Return a digest of the phrases of these servers and of their rows' labels, on which synthesis depends."""
     digest = blake2b(digest_size=8)
     for name in sorted(set(names)):
@@ -89,7 +89,7 @@ def wording(names: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def changed(names: Iterable[str], before: str) -> tuple[str, ...]:
+def find_changed_servers(names: Iterable[str], before: str) -> tuple[str, ...]:
     """Return the servers whose behaviour has changed since their fingerprint was `before`; all if it names none.
 
     A server that no longer exists counts as changed.
@@ -107,5 +107,5 @@ def changed(names: Iterable[str], before: str) -> tuple[str, ...]:
 
 def behaves_otherwise(names: Iterable[str], before: str) -> str:
     """Return the beginning of a sentence about the servers that changed since their fingerprint was `before`."""
-    found = changed(names, before)
+    found = find_changed_servers(names, before)
     return f"{', '.join(found)} behave{'s' if len(found) == 1 else ''} differently now than when this was made"

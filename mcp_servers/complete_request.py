@@ -20,9 +20,9 @@ def complete_requests(app: ASGIApp, most: int) -> ASGIApp:
             return
         unread = [first]
 
-        async def again() -> Message:
+        async def receive_again() -> Message:
             return unread.pop() if unread else await receive()
 
-        await app(scope, again, send)
+        await app(scope, receive_again, send)
 
     return RequestBodyLimitMiddleware(unless_left, most)

@@ -14,9 +14,9 @@ def metres(one: Place, other: Place) -> int:
     degrees = abs(one.latitude) // 1_000_000
     north = abs(one.latitude - other.latitude) * METRES_PER_DEGREE // 1_000_000
     east = abs(one.longitude - other.longitude) * METRES_PER_DEGREE // 1_000_000
-    return isqrt(north**2 + (east * narrowing(degrees) // 1_000) ** 2)
+    return isqrt(north**2 + (east * approximate_cosine(degrees) // 1_000) ** 2)
 
 
-def narrowing(degrees: int) -> int:
+def approximate_cosine(degrees: int) -> int:
     """Return the cosine of a latitude in thousandths, by Bhaskara's formula."""
     return 1_000 * (32_400 - 4 * degrees**2) // (32_400 + degrees**2)

@@ -36,10 +36,10 @@ def refusals_of(tool: str) -> tuple[Refusal, ...]:
         seen.add(name)
         for function in known.get(name, ()):
             for call in calls(function):
-                if named(call) == "ToolError" and len(call.args) > 1:
+                if get_callee_name(call) == "ToolError" and len(call.args) > 1:
                     for code in spelt(call.args[0]):
                         found.setdefault(code, Refusal(code, message(call.args[1])))
-                waiting.append(named(call))
+                waiting.append(get_callee_name(call))
     if TOOLS[tool][1].ids:
         found.setdefault(UNKNOWN.code, UNKNOWN)
     return (*(found[code] for code in sorted(found)), ARGUMENTS)
@@ -68,7 +68,7 @@ def calls(function: Function) -> Iterator[ast.Call]:
     return (node for node in ast.walk(function) if isinstance(node, ast.Call))
 
 
-def named(call: ast.Call) -> str:
+def get_callee_name(call: ast.Call) -> str:
     """Return the name of the function or method that is called."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):

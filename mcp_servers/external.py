@@ -50,7 +50,7 @@ LAUNCH = Path(__file__).with_name("process_sandbox.py")
 T = TypeVar("T")
 
 
-TELLING = (ServerFailed, OSError, MCPError, httpx2.HTTPError)  # errors whose text is shown to the user
+REPORTED = (ServerFailed, OSError, MCPError, httpx2.HTTPError)  # errors whose text is shown to the user
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class External:
 def external_servers(path: Path) -> dict[str, External]:
     """Return the servers of an operator's file by name. Raises ValueError, which says what is wrong and where."""
     try:
-        told = tomllib.loads(path.read_text("utf-8"))
+        tables = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
-    return {name: described(path, name, given) for name, given in told.items()}
+    return {name: parse_external_server(path, name, given) for name, given in tables.items()}
 
 
-def described(path: Path, name: str, given: Any) -> External:
+def parse_external_server(path: Path, name: str, given: Any) -> External:
     kinds = {"command": list, "url": str, "environment": dict, "private": bool, "megabytes": int}
     known = {one.name: kinds.get(one.name, (int, float)) for one in fields(External) if one.name != "name"}
     where = f"{path}, [{name}]"
@@ -133,7 +133,7 @@ class ExternalSession:
             return refusal(error)
         if self.ended.done():
             raise ServerFailed(f"{self.external.name} is not running any more; open a new session.")
-        return self.wait(self.ask(name, given))
+        return self.wait(self.call_with_timeout(name, given))
 
     def close(self) -> None:
         """End the server with all its processes; may be called twice."""
@@ -154,7 +154,7 @@ class ExternalSession:
             try:
                 async with asyncio.timeout(self.external.start_seconds) as patience:
                     async with AsyncExitStack() as running:
-                        client = await running.enter_async_context(connected(self.external, said))
+                        client = await running.enter_async_context(connect_client(self.external, said))
                         tools = await every_tool(client)
                         patience.reschedule(None)
                         self.client = client
@@ -164,7 +164,7 @@ class ExternalSession:
                 if not self.ready.done():
                     self.ready.set_exception(ServerFailed(why_not_started(self.external, error, last_words(said))))
 
-    async def ask(self, name: str, arguments: dict[str, Any]) -> Reply:
+    async def call_with_timeout(self, name: str, arguments: dict[str, Any]) -> Reply:
         seconds, server = self.external.call_seconds, self.external.name
         try:
             async with asyncio.timeout(seconds):
@@ -194,7 +194,7 @@ async def every_tool(client: Client) -> list[McpTool]:
 
 
 @asynccontextmanager
-async def connected(external: External, said: TextIO) -> AsyncIterator[Client]:
+async def connect_client(external: External, said: TextIO) -> AsyncIterator[Client]:
     """Connect a client to the server; its program writes its standard error to `said`."""
     if external.command:
         words = ["-I", "-S", str(LAUNCH), str(external.megabytes), "--", *external.command]

@@ -42,13 +42,13 @@ class Steady(Random):
         if cum_weights is not None:
             weights = [high - low for low, high in zip([0, *cum_weights], cum_weights, strict=False)]
         shares = weights or [1.0] * len(population)
-        return [self.draw.weighted(population, shares) for _ in range(k)]
+        return [self.draw.choose_weighted(population, shares) for _ in range(k)]
 
     def sample(self, population: Iterable[Any], k: int, *, counts: Any = None) -> list[Any]:
         return self.draw.sample(list(population), k)
 
     def shuffle(self, x: MutableSequence[Any]) -> None:
-        x[:] = self.draw.shuffled(x)
+        x[:] = self.draw.shuffle_items(x)
 
 
 class Generator(local):
@@ -61,7 +61,7 @@ class Generator(local):
 GENERATOR = Generator()
 
 
-class Words:
+class FakeText:
     """Faker's texts for one stream of choices; not to be used for dates, ids, e-mail addresses or people's names."""
 
     def __init__(self, draw: Draw):

@@ -21,7 +21,7 @@ REFUSALS: dict[Kind, str] = {
 MOST_DELAY = 60_000
 
 
-class Injected(NamedTuple):
+class InjectedFault(NamedTuple):
     """A fault injected into a call; `call` is its position among the calls of the world, from 1; `delay` is in ms."""
 
     call: int
@@ -66,7 +66,7 @@ class Faults:
             found[name] = int(value)
         return cls(**found)
 
-    def meets(self, tool: str, arguments: str, tried: int) -> Kind | None:
+    def draw_fault(self, tool: str, arguments: str, tried: int) -> Kind | None:
         """Return the fault that this call meets when it is made for the `tried`-th time, or None."""
         mark = Draw("faults", self.seed, tool, arguments, tried).integer(1, 100)
         for kind in KINDS:
@@ -76,6 +76,6 @@ class Faults:
         return None
 
 
-def refused(kind: Kind) -> Reply:
+def build_fault_reply(kind: Kind) -> Reply:
     """Return the reply of a service that is unavailable or busy."""
     return refusal(ToolError(kind, REFUSALS[kind]))

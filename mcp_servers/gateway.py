@@ -30,15 +30,15 @@ from .admin_socket import Control
 from .catalogue import SERVERS
 from .complete_request import complete_requests
 from .faults import Faults
-from .gateway_sessions import NO_NOTE, Ended, Key, Visitor, Visitors
-from .kit.mcp_adapter import SESSION, endpoint, named
+from .gateway_sessions import NO_NOTE, Key, SessionEndedError, Visitor, Visitors
+from .kit.mcp_adapter import SESSION, endpoint, parse_session_name
 from .signed_urls import Ticket
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 LONGEST_CLIENT = 80
 AGAIN = {
-    "ticket": "Ask whoever gave you this address to start the session again, or for another one.",
+    "ticket": "Ask the person who gave you this address to restart the session, or to send another address.",
     "name": f"Set the request's metadata {SESSION!r} to another name.",
     "legacy": "Connect again: a new connection has a session of its own.",
 }
@@ -117,7 +117,7 @@ class Gateway:
             for manager in self.managers.values():
                 await running.enter_async_context(manager.run())
             if self.options.control:
-                await running.enter_async_context(self.control.listening(self.options.control))
+                await running.enter_async_context(self.control.serve_socket(self.options.control))
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,7 +148,7 @@ class Gateway:
         key = self.key(context)
         try:
             visitor = self.visitors.serve(key)
-        except Ended as ended:
+        except SessionEndedError as ended:
             when = datetime.fromtimestamp(ended.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
             why = WHY[ended.reason].format(when=when, idle=f"{self.options.idle / 60:.0f}")
             raise MCPError(INVALID_PARAMS, f"{why} Its world is gone. {AGAIN[key.kind]}") from None
@@ -161,7 +161,7 @@ class Gateway:
         ticket: Ticket | None = context.request.scope["state"]["ticket"]
         if ticket:
             return Key("ticket", ticket.name, ticket.seed, ticket.size, ticket.owner)
-        name, legacy = named(context.meta), context.request.headers.get("mcp-session-id", "")
+        name, legacy = parse_session_name(context.meta), context.request.headers.get("mcp-session-id", "")
         if not name and not legacy:
             raise MCPError(INVALID_PARAMS, NAMELESS)
         return Key("name" if name else "legacy", name or legacy, self.options.seed, self.options.size)
@@ -170,8 +170,8 @@ class Gateway:
 def client_of(context: Any) -> str:
     """Return a client's name: from the request in protocol 2026-07-28, from the connection in protocol 2025-11-25."""
     values = context.meta if isinstance(context.meta, dict) else getattr(context.meta, "model_extra", None) or {}
-    told = values.get(CLIENT_INFO) or getattr(context.session.client_params, "client_info", None)
-    name = told.get("name") if isinstance(told, dict) else getattr(told, "name", None)
+    info = values.get(CLIENT_INFO) or getattr(context.session.client_params, "client_info", None)
+    name = info.get("name") if isinstance(info, dict) else getattr(info, "name", None)
     return "".join(each for each in name if each.isprintable())[:LONGEST_CLIENT] if isinstance(name, str) else ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .catalogue import TOOLS
-from .faults import Faults, Injected
+from .faults import Faults, InjectedFault
 from .kit import Reply, ToolError
 from .kit.session import refusal
 from .kit.state import State
@@ -49,7 +49,7 @@ class Key:
         return blake2b("\0".join((self.kind, self.name, *world)).encode(), digest_size=8).hexdigest()
 
 
-class Ended(Exception):
+class SessionEndedError(Exception):
     """Error for a session that has ended and whose world is gone; `at` is in seconds since 1970."""
 
     def __init__(self, at: float, reason: Reason):
@@ -69,12 +69,12 @@ class Visitor:
         self.reset()
 
     @classmethod
-    def of(cls, gone: EndedSession) -> Visitor:
+    def from_ended(cls, gone: EndedSession) -> Visitor:
         """Return an ended session as it was when it ended."""
-        told = gone.told
-        visitor = cls(Key(told["kind"], told["name"], told["seed"], told["size"], told["owner"]))
-        visitor.servers, visitor.client, visitor.calls = tuple(told["servers"]), told["client"], told["calls"]
-        visitor.opened, visitor.used = told["opened"], told["used"]
+        fields = gone.fields
+        visitor = cls(Key(fields["kind"], fields["name"], fields["seed"], fields["size"], fields["owner"]))
+        visitor.servers, visitor.client, visitor.calls = tuple(fields["servers"]), fields["client"], fields["calls"]
+        visitor.opened, visitor.used = fields["opened"], fields["used"]
         visitor.ended, visitor.reason = gone.ended, gone.reason
         return visitor
 
@@ -84,7 +84,7 @@ class Visitor:
         self.servers: tuple[str, ...] = ()
         self.calls, self.changes, self.delay = 0, 0, 0.0
 
-    def within(self, server: str) -> World:
+    def ensure_world(self, server: str) -> World:
         if self.world is None:
             self.world = World.open(self.key.seed, (server,), self.key.size, self.faults, HISTORY_LIMIT)
         self.world.join(server)
@@ -92,21 +92,21 @@ class Visitor:
         return self.world
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Reply:
-        world, writes = self.within(TOOLS[tool][0].name), TOOLS[tool][1].writes
+        world, writes = self.ensure_world(TOOLS[tool][0].name), TOOLS[tool][1].writes
         self.calls, self.used = self.calls + 1, self.wall()
         if writes and self.changes >= MOST_CHANGES:
             return refusal(ToolError("session_full", FULL))
         world.injected = ()
         reply = world.call(tool, arguments)
         self.changes += writes and reply.ok
-        injected: tuple[Injected, ...] = world.injected
+        injected: tuple[InjectedFault, ...] = world.injected
         self.delay = sum(one.delay for one in injected) / 1000
         for one in injected:
             log.warning("Fault on purpose: call %d, %s, %s", *one[:3])
         return reply
 
     def state(self, server: str) -> State:
-        world = self.within(server)
+        world = self.ensure_world(server)
         self.used = self.wall()
         state: State = world.sessions[server].state.draft(now=world.now)
         return state
@@ -157,7 +157,7 @@ class Visitors:
         if key in self.seen:
             _, visitor = self.seen[key]
         elif gone := self.registry.find(key.id):
-            raise Ended(gone.ended, gone.reason)
+            raise SessionEndedError(gone.ended, gone.reason)
         else:
             visitor = Visitor(key, self.faults, self.wall)
         self.seen[key] = (now, visitor)
@@ -191,15 +191,17 @@ class Visitors:
     def all(self) -> list[Visitor]:
         """Return the open sessions, latest first, then the last ended ones that can be started again."""
         self.forget(self.clock())
-        gone = [each for each in self.registry.recent(MOST_LISTED) if each.told["kind"] == "ticket" or stopped(each)]
-        return [visitor for _, visitor in reversed(self.seen.values())] + [Visitor.of(each) for each in gone]
+        gone = [
+            each for each in self.registry.recent(MOST_LISTED) if each.fields["kind"] == "ticket" or was_stopped(each)
+        ]
+        return [visitor for _, visitor in reversed(self.seen.values())] + [Visitor.from_ended(each) for each in gone]
 
     def find(self, id: str) -> Visitor | None:
         """Return the session of this id, open or ended, or None."""
         self.forget(self.clock())
         found = next((visitor for _, visitor in self.seen.values() if visitor.key.id == id), None)
         gone = None if found else self.registry.find(id)
-        return Visitor.of(gone) if gone else found
+        return Visitor.from_ended(gone) if gone else found
 
     def end(self, visitor: Visitor) -> Visitor:
         """End a session and discard its world; its clients are refused until it is started again."""
@@ -207,7 +209,7 @@ class Visitors:
         self.seen.pop(visitor.key, None)
         gone = self.registry.find(visitor.key.id)
         assert gone
-        return Visitor.of(gone)
+        return Visitor.from_ended(gone)
 
     def start(self, visitor: Visitor) -> Visitor:
         """Start an ended session again, in a new world."""
@@ -216,5 +218,5 @@ class Visitors:
         return self.get(visitor.key)
 
 
-def stopped(gone: EndedSession) -> bool:
+def was_stopped(gone: EndedSession) -> bool:
     return gone.reason == "stopped"

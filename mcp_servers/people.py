@@ -55,7 +55,7 @@ def cast(seed: int, count: int = 10) -> tuple[Person, ...]:
     return tuple(people.values())
 
 
-def beginning(seed: int) -> datetime:
+def get_start_time(seed: int) -> datetime:
     """Return when the sessions of a world begin: 9:00 on a weekday of 2026 or 2027, the same for all its servers."""
     day = datetime(2026, 1, 5, 9) + timedelta(days=Draw("beginning", seed).integer(0, 699))
     return day - timedelta(days=max(0, day.weekday() - 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple, NewType
 
-from .fake_text import Words
+from .fake_text import FakeText
 from .kit.rng import Draw, derive_id
 from .kit.state import Entity
 
@@ -98,13 +98,13 @@ def places(seed: int, count: int = 40) -> tuple[Place, ...]:
     A larger `count`, up to 1,000, begins with the same places. No two share a name or a street address.
     """
     draw, city = Draw("places", seed), town(seed)
-    words, ids, names, streets = Words(draw), dict[str, None](), dict[str, None](), dict[str, None]()
+    words, ids, names, streets = FakeText(draw), dict[str, None](), dict[str, None](), dict[str, None]()
     found: list[Place] = []
     first: tuple[PlaceKind, ...] = ("home", "office", "train station", "airport")
     while len(found) < count:
         kind = first[len(found)] if len(found) < len(first) else KINDS[(len(found) - len(first)) % len(KINDS)]
         street = words.street()
-        name = named(kind, city, words, names)
+        name = draw_place_name(kind, city, words, names)
         if street in streets:
             continue
         id, _ = derive_id("PLC", 4, seed, f"{kind}/{street}", ids)
@@ -125,7 +125,7 @@ def places(seed: int, count: int = 40) -> tuple[Place, ...]:
     return tuple(found)
 
 
-def named(kind: PlaceKind, city: City, words: Words, taken: dict[str, None]) -> str:
+def draw_place_name(kind: PlaceKind, city: City, words: FakeText, taken: dict[str, None]) -> str:
     """Return a name that no other place has."""
     if kind in ("home", "office"):
         return kind.capitalize()

@@ -54,23 +54,24 @@ def index() -> str:
 
 def row(server: Server[Any]) -> str:
     writing = sum(tool.writes for tool in server.tools.values())
-    numbers = [len(server.tools), writing, len(refusals(server)), len(server.invariants), counted(chains(server))]
-    return f"| [`{server.name}`]({server.name}.md) | {' | '.join(map(str, numbers))} | {plain(server.description)} |"
+    numbers = [len(server.tools), writing, len(refusals(server)), len(server.invariants), format_count(chains(server))]
+    description = collapse_whitespace(server.description)
+    return f"| [`{server.name}`]({server.name}.md) | {' | '.join(map(str, numbers))} | {description} |"
 
 
 def page(server: Server[Any]) -> str:
     parts = [f"# {server.name}\n\n{server.description} {len(server.tools)} tools.", policy_of(server)]
     parts.append("## Tools")
     parts += [tool_section(tool) for tool in server.tools.values()]
-    told = "\n".join(f"| `{one.code}` | {cell(one.message)} |" for one in refusals(server))
-    parts.append(f"## Refusals\n\n| code | message |\n| --- | --- |\n{told}")
+    lines = "\n".join(f"| `{one.code}` | {cell(one.message)} |" for one in refusals(server))
+    parts.append(f"## Refusals\n\n| code | message |\n| --- | --- |\n{lines}")
     state = server.seed(0, "small")
     rows = "\n".join(
         f"| `{name}` | `{own.prefix}-` | {cell(inspect.getdoc(state.row_types()[name]) or '')} |"
         for name, own in state.tables().items()
     )
     parts.append(f"## Tables and ids\n\n| table | id prefix | row |\n| --- | --- | --- |\n{rows}")
-    laws = "\n".join(f"* `{name}`: {plain(law.__doc__ or '')}" for name, law in server.invariants.items())
+    laws = "\n".join(f"* `{name}`: {collapse_whitespace(law.__doc__ or '')}" for name, law in server.invariants.items())
     parts.append(f"## Invariants\n\n{laws}")
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -174,15 +175,15 @@ def chains(server: Server[Any], longest: int = LONGEST) -> int:
     return sum(1 for _ in islice(every, MOST_CHAINS + 1))
 
 
-def counted(number: int) -> str:
+def format_count(number: int) -> str:
     return f"over {MOST_CHAINS:,}" if number > MOST_CHAINS else f"{number:,}"
 
 
 def cell(text: str) -> str:
-    return plain(text).replace("|", "\\|")
+    return collapse_whitespace(text).replace("|", "\\|")
 
 
-def plain(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     return " ".join(text.split())
 
 

@@ -25,7 +25,7 @@ INDEX = "CREATE INDEX IF NOT EXISTS by_end ON session (ended)"
 class EndedSession(NamedTuple):
     """A session's last known state, when it ended in seconds since 1970, and why."""
 
-    told: dict[str, Any]
+    fields: dict[str, Any]
     ended: float
     reason: Reason
 
@@ -38,17 +38,17 @@ class SessionRegistry:
 
     def __init__(self, path: Path | None, wall: Callable[[], float], most: int = MOST):
         self.wall, self.most = wall, most
-        self.database = opened(path)
+        self.database = open_database(path)
         self.database.execute("UPDATE session SET ended = ?, reason = 'restart' WHERE ended IS NULL", [wall()])
         self.database.execute("DELETE FROM session WHERE ended < ?", [wall() - LAPSE * DAY])
 
-    def add(self, id: str, told: dict[str, Any]) -> None:
+    def add(self, id: str, fields: dict[str, Any]) -> None:
         """Record that a session is served."""
-        self.database.execute("INSERT OR REPLACE INTO session VALUES (?, ?, NULL, NULL)", [id, json.dumps(told)])
+        self.database.execute("INSERT OR REPLACE INTO session VALUES (?, ?, NULL, NULL)", [id, json.dumps(fields)])
 
-    def end(self, id: str, told: dict[str, Any], reason: Reason) -> None:
+    def end(self, id: str, fields: dict[str, Any], reason: Reason) -> None:
         """Record that a session has ended, and why."""
-        row = [id, json.dumps(told), self.wall(), reason]
+        row = [id, json.dumps(fields), self.wall(), reason]
         self.database.execute("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?)", row)
         oldest = "SELECT id FROM session WHERE ended IS NOT NULL ORDER BY ended DESC, rowid DESC LIMIT -1 OFFSET ?"
         self.database.execute(f"DELETE FROM session WHERE id IN ({oldest})", [self.most])
@@ -73,28 +73,28 @@ class SessionRegistry:
 
 def read(row: tuple[str, float | None, Reason | None]) -> EndedSession:
     """Return a row as an ended session; if its end could not be written, as one that was idle."""
-    told = json.loads(row[0])
-    return EndedSession(told, row[1] or told["used"], row[2] or "idle")
+    fields = json.loads(row[0])
+    return EndedSession(fields, row[1] or fields["used"], row[2] or "idle")
 
 
-def opened(path: Path | None) -> sqlite3.Connection:
+def open_database(path: Path | None) -> sqlite3.Connection:
     """Open the database in a file that only this user can read. A damaged file is renamed and a new one created."""
     if path is None:
-        return connected(":memory:")
+        return connect_database(":memory:")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600)
     try:
-        return connected(str(path))
+        return connect_database(str(path))
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):  # a full disk or missing permission: the file may be intact
             raise
         aside = path.replace(path.with_suffix(".damaged"))
         log.warning("%s was damaged and is now %s: sessions served before count as new.", path, aside.name)
         path.touch(0o600)
-        return connected(str(path))
+        return connect_database(str(path))
 
 
-def connected(name: str) -> sqlite3.Connection:
+def connect_database(name: str) -> sqlite3.Connection:
     database = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
     for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", TABLE, INDEX):
         database.execute(statement)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple, NewType
 
 from .kit.rng import Draw, derive_id
-from .people import EmailAddress, beginning, cast
+from .people import EmailAddress, cast, get_start_time
 from .places import CITIES, City, town
 
 InvoiceId = NewType("InvoiceId", str)
@@ -53,7 +53,7 @@ def ids(prefix: str, seed: int) -> Iterator[str]:
 @lru_cache(maxsize=1024)
 def invoices(seed: int, count: int = 12) -> tuple[Invoice, ...]:
     """Return the invoices of a world, in no particular order; a larger `count` begins with the same ones."""
-    draw, today, people = Draw("invoices", seed), beginning(seed).date(), cast(seed, 40)[1:]
+    draw, today, people = Draw("invoices", seed), get_start_time(seed).date(), cast(seed, 40)[1:]
     found, names = list[Invoice](), ids("IVC", seed)
     for _ in range(count):
         issued = today - timedelta(days=draw.integer(1, 60))
@@ -80,7 +80,7 @@ def bookings(seed: int, count: int = 3) -> tuple[Booking, ...]:
             code=BookingCode(next(names)),
             origin=here,
             destination=draw.choice(others),
-            day=beginning(seed).date() + timedelta(days=draw.integer(3, 60)),
+            day=get_start_time(seed).date() + timedelta(days=draw.integer(3, 60)),
             price=draw.integer(60, 600) * 100,
         )
         for _ in range(count)

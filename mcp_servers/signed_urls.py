@@ -28,10 +28,10 @@ class Ticket:
     size: str
     owner: str = ""
 
-    def signed(self, secret: bytes) -> str:
-        told = [self.name, self.seed, self.size, *([self.owner] if self.owner else [])]
-        text = json.dumps(told).encode()
-        return f"{encoded(text)}.{encoded(tag(secret, text))}"
+    def sign_token(self, secret: bytes) -> str:
+        fields = [self.name, self.seed, self.size, *([self.owner] if self.owner else [])]
+        text = json.dumps(fields).encode()
+        return f"{encode_base64(text)}.{encode_base64(tag(secret, text))}"
 
     @classmethod
     def read(cls, token: str, secret: bytes) -> Ticket | None:
@@ -45,7 +45,7 @@ class Ticket:
         return cls(*json.loads(text))
 
 
-def encoded(data: bytes) -> str:
+def encode_base64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 

@@ -21,17 +21,17 @@ from .kit.random_walk import Call, Walker
 WALKS = tuple(("small", seed, 60) for seed in range(8)) + tuple(("default", seed, 40) for seed in range(2))
 SIZES = ("small", "default", "large")
 LAWS = {
-    "invariants": "Every state keeps what is always true of this server",
+    "invariants": "The invariants of this server hold in every state",
     "reads": "Reads and refusals change nothing",
-    "past": "An earlier state stays as it was",
-    "digest": "The digest is that of the rows",
-    "replay": "The same calls in a world built anew are answered the same",
+    "past": "Earlier states never change",
+    "digest": "The digest matches the rows",
+    "replay": "The same calls in a new world of the same seed give the same replies",
 }
 MOST_FAULTS = 20
 
 
 @dataclass(frozen=True)
-class Checked:
+class VerificationResult:
     """Result of checking a server; `faults` is empty if it passed.
 
     `certificate` is a digest of the replies and states of all walks, equal on every machine with the same code. `rows`
@@ -55,14 +55,14 @@ class Checked:
         return not any(self.laws.values())
 
 
-def check(server: Server[Any]) -> Checked:
+def check(server: Server[Any]) -> VerificationResult:
     """Run the walks, check every step against the laws and replay them; takes some seconds of one core."""
     begun, certificate = time.perf_counter(), blake2b(digest_size=16)
     broken, faults, done, calls, refused = Counter[str](), [], set[str](), 0, 0
     for size, seed, steps in WALKS:
         session = server.open(seed, size)
         made, found = walk(server, session, steps, seed, size)
-        found += replayed(server, session, made, seed, size)
+        found += find_replay_differences(server, session, made, seed, size)
         broken.update(law for law, _ in found)
         faults += [f"{LAWS[law]}: not so in the {size} world of seed {seed}, {where}" for law, where in found]
         for step in session.history()[1:]:
@@ -71,7 +71,7 @@ def check(server: Server[Any]) -> Checked:
             calls, refused = calls + 1, refused + (not step.reply.ok)
             done |= {str(step.tool)} if step.reply.ok else set()
         certificate.update(session.digest().encode())
-    return Checked(
+    return VerificationResult(
         server.name,
         fingerprint((server.name,)),
         {law: broken[law] for law in LAWS},
@@ -108,14 +108,14 @@ def broken_by(server: Server[Any], session: Session[Any], step: Step[Any], befor
     assert step.reply is not None
     quiet = not step.reply.ok or not server.tools[str(step.tool)].writes
     held = {
-        "invariants": not server.broken(session.state),
+        "invariants": not server.find_broken_invariants(session.state),
         "reads": not quiet or session.digest() == before,
         "digest": session.digest() == full,
     }
-    return [law for law, kept in held.items() if not kept]
+    return [law for law, holds in held.items() if not holds]
 
 
-def replayed(
+def find_replay_differences(
     server: Server[Any], session: Session[Any], made: list[Call], seed: int, size: str
 ) -> list[tuple[str, str]]:
     """Return where a replay in a fresh session of the same world differs; empty if it does not."""

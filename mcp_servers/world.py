@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from .catalogue import SERVERS, TOOLS
-from .faults import Faults, Injected, refused
+from .faults import Faults, InjectedFault, build_fault_reply
 from .kit import Reply, Session, Tool, ToolError
 from .kit.arguments import canonical
 from .kit.session import refusal
@@ -30,7 +30,7 @@ class World:
         self.seed, self.size, self.sessions, self.now = seed, size, sessions, now
         self.faults: Faults | None = None
         self.history_limit: int | None = None
-        self.injected: tuple[Injected, ...] = ()
+        self.injected: tuple[InjectedFault, ...] = ()
         self.tried: dict[bytes, int] = {}  # how often each call that can meet a fault was made, by its digest
         self.tries = 0
 
@@ -76,16 +76,16 @@ class World:
             call = (name, canonical(arguments))
         except ToolError:
             return None
-        kind, earlier = self.faults.meets(*call, self.count(*call)), session.before_the_last_write()
+        kind, earlier = self.faults.draw_fault(*call, self.count(*call)), session.before_the_last_write()
         if kind is None or (kind == "stale" and (earlier is None or TOOLS[name][1].writes)):
             return None
-        self.injected += (Injected(self.tries, name, kind, self.faults.delay if kind == "slow" else 0),)
+        self.injected += (InjectedFault(self.tries, name, kind, self.faults.delay if kind == "slow" else 0),)
         match kind:
             case "slow":
                 return None
             case "stale" if earlier:
                 return session.note(name, arguments, earlier.call(name, arguments, now=self.now))
-        return session.note(name, arguments, refused(kind))
+        return session.note(name, arguments, build_fault_reply(kind))
 
     def count(self, name: str, arguments: str) -> int:
         """Count a call that can meet a fault. Return how often it was made, including this time."""

@@ -14,14 +14,14 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from prove_web.asgi_handler import Pages  # noqa: E402
-from prove_web.body_limit import Bounded  # noqa: E402
+from prove_web.body_limit import BodyLimitMiddleware  # noqa: E402
 from prove_web.live.routing import routes  # noqa: E402
 from prove_web.server_timing import ServerTiming  # noqa: E402
 from prove_web.servers.mcp_endpoint import Sessions  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": ServerTiming(Bounded(Sessions(Pages()))),
+        "http": ServerTiming(BodyLimitMiddleware(Sessions(Pages()))),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes))),
     }
 )

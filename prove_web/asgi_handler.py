@@ -60,7 +60,9 @@ class Files(ASGIHandler):
     """ASGI application of static files, which are sent without a thread."""
 
     def load_middleware(self, is_async: bool = False) -> None:
-        self._middleware_chain = SecurityMiddleware(ServeStaticMiddleware(convert_exception_to_response(self.missing)))
+        self._middleware_chain = SecurityMiddleware(
+            ServeStaticMiddleware(convert_exception_to_response(self.raise_not_found))
+        )
 
-    async def missing(self, request: HttpRequest) -> HttpResponseBase:
+    async def raise_not_found(self, request: HttpRequest) -> HttpResponseBase:
         raise Http404

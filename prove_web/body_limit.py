@@ -10,10 +10,10 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST = 8 << 20  # bytes of a request: file chunks are smaller
 HEARD_OUT = 32 << 20  # bytes; a larger announced body is cut off
-TOLD = f"The request exceeds the limit of {MOST:,} bytes. Upload files from the page, which sends them in parts."
+MESSAGE = f"The request exceeds the limit of {MOST:,} bytes. Upload files from the page, which sends them in parts."
 
 
-class Bounded:
+class BodyLimitMiddleware:
     """Middleware in front of pages, which would otherwise store the whole body on disk before their code runs."""
 
     def __init__(self, pages: Any):
@@ -31,13 +31,13 @@ class Bounded:
             return
         read = 0
 
-        async def counted() -> MutableMapping[str, Any]:
+        async def receive_within_limit() -> MutableMapping[str, Any]:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
             return message if read <= MOST else {"type": "http.disconnect"}
 
-        await self.pages(scope, counted, send)
+        await self.pages(scope, receive_within_limit, send)
 
 
 async def hear_out(receive: Receive) -> None:
@@ -49,4 +49,4 @@ async def hear_out(receive: Receive) -> None:
 async def refuse(send: Send) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": TOLD.encode()})
+    await send({"type": "http.response.body", "body": MESSAGE.encode()})

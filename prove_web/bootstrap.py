@@ -15,22 +15,22 @@ from django.db import OperationalError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from prove_web.accounts.locks import hold
+from prove_web.accounts.locks import lock_project
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.env import envstr
 from prove_web.experiments.models import Run
-from prove_web.live.jobs import enqueue, locked, lose
+from prove_web.live.jobs import enqueue, lock_job, lose
 from prove_web.live.models import AT_WORK, Job, Kind
 from prove_web.supervisor.checks import newer
-from prove_web.supervisor.program import Refused
+from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import OWNER_PASSWORD
 from prove_web.trajectories.models import Dataset
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 OWNER, ADDRESS = "owner", "owner@localhost"
 Demo = tuple[dict[str, Any], dict[str, Any]]  # the specifications of a dataset and of a run
-WHOLE: Demo = (
+FULL: Demo = (
     {"seed": 0, "train": 4000, "held_out": 270, "candidates": 8, "servers": list(WARM_SERVERS)},
     {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 350, "evaluate_every": 10, "held_out": 250}
     | {"learning_rate": 5e-5},  # from 2e-4 on the steps of six minutes undo more than they teach
@@ -40,7 +40,7 @@ SMALL: Demo = (
     {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 8, "prompts": 2, "group": 4}
     | {"evaluate_every": 4, "held_out": 8, "checkpoint_every": 2, "threads": 1},
 )
-DEMOS: dict[str, Demo | None] = {"whole": WHOLE, "small": SMALL, "none": None}
+DEMOS: dict[str, Demo | None] = {"whole": FULL, "small": SMALL, "none": None}
 DEMO = "PROVE_DEMO"
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
@@ -54,26 +54,26 @@ class Welcome:
 
 
 def refuse_newer_database() -> None:
-    """Raise Refused if the database has migrations that are unknown here, or can't be reached."""
+    """Raise ServiceError if the database has migrations that are unknown here, or can't be reached."""
     file = connection.settings_dict["NAME"]
     if connection.vendor == "sqlite" and not (connection.is_in_memory_db() or os.path.exists(file)):
         return  # connecting would create it
     try:
         applied = MigrationRecorder(connection).applied_migrations()
     except OperationalError as error:
-        raise Refused(f"the database does not answer: {str(error).splitlines()[0]}; see DATABASE_URL") from None
+        raise ServiceError(f"the database does not answer: {str(error).splitlines()[0]}; see DATABASE_URL") from None
     finally:
         connection.close()
     known = MigrationLoader(None).disk_migrations
     if unknown := sorted(f"{app}.{migration}" for app, migration in applied if (app, migration) not in known):
-        raise Refused(newer(settings.PROVE_DATA, f"its database has {unknown[0]}, which is unknown here"))
+        raise ServiceError(newer(settings.PROVE_DATA, f"its database has {unknown[0]}, which is unknown here"))
 
 
 def migrate() -> None:
     call_command("migrate", verbosity=0, interactive=False)
 
 
-def furnish() -> Welcome | None:
+def fill_empty_database() -> Welcome | None:
     """Fill an empty database: the first owner, a team, a project, and its first jobs. Do nothing for any other."""
     if User.objects.exists():
         return None
@@ -84,10 +84,10 @@ def furnish() -> Welcome | None:
         team = Organisation.objects.create(slug="my-team", name="My team")
         Membership.objects.create(organisation=team, user=owner, role=Role.OWNER)
         launch_first_jobs(Project.objects.create(organisation=team, slug="demo", name="Demo"), owner, demo())
-    return Welcome(None if given else password, weakness(password))
+    return Welcome(None if given else password, describe_password_weakness(password))
 
 
-def weakness(password: str) -> str:
+def describe_password_weakness(password: str) -> str:
     """Return what is wrong with a password, in the words of the sign-in pages; it is accepted nevertheless."""
     try:
         validate_password(password)
@@ -97,10 +97,10 @@ def weakness(password: str) -> str:
 
 
 def demo() -> Demo | None:
-    """Return the demo of an empty site. Raises Refused for an unknown name."""
+    """Return the demo of an empty site. Raises ServiceError for an unknown name."""
     name = envstr(DEMO, "whole")
     if name not in DEMOS:
-        raise Refused(f"{DEMO}={name!r} is not one of {', '.join(DEMOS)}")
+        raise ServiceError(f"{DEMO}={name!r} is not one of {', '.join(DEMOS)}")
     return DEMOS[name]
 
 
@@ -129,8 +129,8 @@ def go_on() -> int:
     found = list(Job.objects.filter(state__in=AT_WORK))
     for each in found:
         with transaction.atomic():
-            hold(each.project_id)
-            job = locked(each.pk)
+            lock_project(each.project_id)
+            job = lock_job(each.pk)
             lose(job, "The site was stopped.")
             job.save()
             enqueue(job)

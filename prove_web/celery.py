@@ -37,7 +37,7 @@ TASKS = (
 )
 
 
-def pulse(name: str, queue: str) -> dict[str, Any]:
+def build_pulse_schedule(name: str, queue: str) -> dict[str, Any]:
     """Return a schedule for a message through a queue, which proves that its consumer is alive."""
     return {
         "task": "prove_web.operations.pulse",
@@ -75,8 +75,8 @@ app.conf.update(
             "schedule": PURGE_SECONDS,
             "options": {"expires": PURGE_SECONDS},
         },
-        "pulse of the writer": pulse("writer", "events"),
-        "pulse of the web worker": pulse("web-worker", "web"),
+        "pulse of the writer": build_pulse_schedule("writer", "events"),
+        "pulse of the web worker": build_pulse_schedule("web-worker", "web"),
     },
 )
 heartbeat.of_workers(settings.REDIS_URL, only="files")

@@ -19,7 +19,7 @@ def room_for(what: str, size: int = 0) -> None:
 
 def room() -> int:
     """Return the bytes that may be written before only the reserve of the disk is left."""
-    return max(0, int(disk_quota.free(Path(settings.PROVE_DATA)) - settings.FREE_GB * disk_quota.GB))
+    return max(0, int(disk_quota.get_free_bytes(Path(settings.PROVE_DATA)) - settings.FREE_GB * disk_quota.GB))
 
 
 def low() -> bool:

@@ -9,11 +9,11 @@ def secret_key(data: Path) -> str:
     """Return SECRET_KEY, or the key stored in `data`; the first caller creates it, and concurrent ones read it."""
     if given := os.environ.get("SECRET_KEY"):
         return given
-    kept = data / "secret_key"
-    if not kept.exists():
+    path = data / "secret_key"
+    if not path.exists():
         data.mkdir(parents=True, exist_ok=True)
-        _keep(kept, secrets.token_urlsafe(50))
-    return kept.read_text()
+        _keep(path, secrets.token_urlsafe(50))
+    return path.read_text()
 
 
 def _keep(path: Path, key: str) -> None:

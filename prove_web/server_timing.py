@@ -25,10 +25,10 @@ class ServerTiming:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
 
-        async def timed(message: Message) -> None:
+        async def send_with_timing(message: Message) -> None:
             if message["type"] == "http.response.start":
                 took = f"app;dur={1000 * (time.perf_counter() - began):.1f}".encode()
                 message = {**message, "headers": [*message.get("headers", ()), (b"server-timing", took)]}
             await send(message)
 
-        await self.app(scope, receive, timed)
+        await self.app(scope, receive, send_with_timing)

@@ -92,7 +92,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "prove_web.operations.middleware.observed",
+    "prove_web.operations.middleware.observe_requests",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -105,7 +105,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
-    "prove_web.accounts.signing_in.sessions.seen",
+    "prove_web.accounts.signing_in.sessions.record_sessions",
 ]
 
 ROOT_URLCONF = "prove_web.urls"

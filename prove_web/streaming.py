@@ -16,7 +16,7 @@ from django.http import StreamingHttpResponse
 CHUNK = 1 << 18  # bytes created for each read
 
 
-def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def merge_chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Merge chunks into ones that are large enough to send."""
     held, size = list[bytes](), 0
     for piece in pieces:
@@ -31,7 +31,7 @@ def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def stream_in_thread(response: StreamingHttpResponse) -> None:
     """Create a response's chunks one at a time, as the client reads them."""
     if not response.is_async:
-        response.streaming_content = iterate_in_thread(gathered(iter(response.streaming_content)))
+        response.streaming_content = iterate_in_thread(merge_chunks(iter(response.streaming_content)))
 
 
 async def iterate_in_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -53,4 +53,4 @@ urlpatterns = [
 
 handler400 = "prove_web.accounts.errors.bad_request"
 handler403 = "prove_web.accounts.errors.permission_denied"
-handler500 = "prove_web.operations.views.broken"
+handler500 = "prove_web.operations.views.render_server_error"

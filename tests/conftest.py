@@ -38,7 +38,7 @@ for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
 if database := os.environ.get("PROVE_TEST_DATABASE"):  # postgres://..., whose user may create databases
     os.environ["DATABASE_URL"] = database
 
-# Some images forbid Python to keep its bytecode; then each of the programs that tests start compiles torch anew.
+# Some images forbid Python to store its bytecode; then each program that a test starts compiles torch again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -88,25 +88,25 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
             cursor.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
         return
     with cached_folder("database", TABLES) as folder:
-        made = (kept := folder / MIGRATED).exists()
+        made = (empty_database := folder / MIGRATED).exists()
         connection.settings_dict["TEST"]["MIGRATE"] = not made
         request.getfixturevalue("django_db_setup")
-        part = kept.with_suffix(".part")
-        with django_db_blocker.unblock(), closing(sqlite3.connect(kept if made else part)) as file:
+        part = empty_database.with_suffix(".part")
+        with django_db_blocker.unblock(), closing(sqlite3.connect(empty_database if made else part)) as file:
             connection.ensure_connection()
             here = connection.connection
             file.backup(here) if made else here.backup(file)
         if not made:
-            part.replace(kept)
+            part.replace(empty_database)
     ContentType.objects.clear_cache()
 
-    def begin_anew(case: TransactionTestCase) -> None:
-        """Copy the empty database, which is quicker than to empty each table and have all apps fill in their rows."""
+    def restore_empty_database(case: TransactionTestCase) -> None:
+        """Copy the empty database. That is faster than to empty each table and let all apps insert their rows."""
         connection.ensure_connection()
-        with closing(sqlite3.connect(kept)) as file:
+        with closing(sqlite3.connect(empty_database)) as file:
             file.backup(connection.connection)
 
-    TransactionTestCase._fixture_teardown = begin_anew
+    TransactionTestCase._fixture_teardown = restore_empty_database
     yield
 
 
@@ -114,18 +114,18 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
 def migrated() -> Path:
     """An empty SQLite database that has every table, for the start of a site; made again when prove_web changes."""
     with cached_folder("database", TABLES) as folder:
-        if not (kept := folder / MIGRATED).exists():
+        if not (empty_database := folder / MIGRATED).exists():
             making = Path(tempfile.mkdtemp(dir=run_folder()))
             environment = {**os.environ, "PROVE_DATA": str(making)}
             environment.pop("DATABASE_URL", None)
             subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
-            shutil.move(making / MIGRATED, part := kept.with_suffix(".part"))
-            part.replace(kept)
-    return kept
+            shutil.move(making / MIGRATED, part := empty_database.with_suffix(".part"))
+            part.replace(empty_database)
+    return empty_database
 
 
 def keep_open(kind: type[Any]) -> None:
-    """Have no task that a test calls close the connection whose transaction the test is in, as none in memory is."""
+    """Stop tasks that a test calls from closing the connection of the test's transaction; none in memory is closed."""
     usual = kind.close_if_unusable_or_obsolete
 
     def unless_in_use(wrapper: Any) -> None:

@@ -1,7 +1,8 @@
 """Regular expressions of the product, and long hostile texts made of their own alphabets.
 
 Run as a program, it reads patterns as lines of JSON and prints the place of each before it runs it on those texts. A
-pattern that takes more than `SECONDS` of processor time, many times what a linear one takes, ends the process.
+pattern that takes more than `SECONDS` of processor time for one text, many times what a linear one takes, ends the
+process.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def uses(trees: Any) -> dict[str, set[str]]:
                     found.setdefault(name, set()).add(method)
                 case ast.Call(args=arguments):
                     for one in arguments:
-                        if isinstance(one, ast.Name):  # whoever it is handed to may search with it
+                        if isinstance(one, ast.Name):  # the function that receives it may search with it
                             found.setdefault(one.id, set()).add("sub")
     return found
 
@@ -119,8 +120,8 @@ def flags_of(call: ast.Call) -> int:
 def texts(pattern: Pattern) -> set[str]:
     """Long texts that begin to match again and again, and do not."""
     tree = parser.parse(pattern.text, pattern.flags)
-    long, parts, whole, few = pattern.longest or LENGTH, list(pieces(tree, "")), sample(tree), list(alphabet(tree))[:7]
-    pumps = {*few, whole, whole[:-1], *(one + other for one in few for other in few)}
+    long, parts, text, few = pattern.longest or LENGTH, list(pieces(tree, "")), sample(tree), list(alphabet(tree))[:7]
+    pumps = {*few, text, text[:-1], *(one + other for one in few for other in few)}
     begun = {("", pump) for pump in pumps}
     for before, body in parts:
         begun |= {(head, body + one) for head in ("", before) for one in ("", *few)} | {("", before + body)}
@@ -208,13 +209,13 @@ def of_class(code: Any, argument: Any) -> list[str]:
 
 
 def run(pattern: Pattern) -> None:
-    """Match all texts within `SECONDS` more of processor time."""
+    """Match all texts, each within `SECONDS` more of processor time."""
     with warnings.catch_warnings(action="ignore"):
         found = re.compile(pattern.text, pattern.flags & ~re.UNICODE)
-    allowed = int(time.process_time()) + 1 + SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
     for text in texts(pattern):
         for name in pattern.uses:
+            allowed = int(time.process_time()) + 1 + SECONDS
+            resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
             getattr(found, name)(*(("", text) if name in ("sub", "subn") else (text,)))
 
 

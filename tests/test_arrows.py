@@ -93,7 +93,7 @@ OUTSIDE = {
     "prove_web.servers.mcp_endpoint": {"django", "channels", "mcp", "mcp_types", "anyio", "starlette"},
     "prove_web.servers.field_errors": {"pydantic"},
     "prove_web.review.comments": {"django", "markdown_it"},
-    "prove_web.review.loading": {"django", "pydantic"},
+    "prove_web.review.trajectory_content": {"django", "pydantic"},
     "prove_web.experiments.what_if": {"django", "numpy", "scipy"},
     "prove_web.review.agreement": {"django", "numpy"},
     "prove_web.review.reward_agreement": {"numpy", "scipy"},

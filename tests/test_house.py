@@ -1,6 +1,5 @@
 """The house itself: pinned requirements, a Makefile that explains itself, a set-up that refuses in one clear line."""
 
-import ast
 import importlib.util
 import os
 import re
@@ -172,29 +171,3 @@ def test_the_top_level_holds_only_what_was_agreed() -> None:
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     top = {line.split("/")[0] for line in files.splitlines()}
     assert {name for name in top if not name.startswith(".")} <= TOP_LEVEL
-
-
-RETIRED = {"told", "asked", "whole", "kept", "shown", "hearts", "telling", "asking"}  # words of a private dialect
-STANDARD = {"ready_made", "the_quota_is_kept", "links_are_told_once", "run_is_kept", "datasets_kept", "kept"}
-
-
-def names_of(path: Path) -> Iterator[str]:
-    """Yield a module's own name and those of its functions, classes and methods."""
-    yield path.stem
-    pending: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
-    while pending:
-        for child in ast.iter_child_nodes(pending.pop()):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield child.name
-            pending.append(child)
-
-
-def test_names_use_the_words_of_the_field() -> None:
-    found = []
-    for package in ("mcp_servers", "training_worker", "prove_web"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            for name in names_of(path):
-                words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
-                if words & RETIRED and name not in STANDARD:
-                    found.append(f"{path.relative_to(ROOT)}: {name}")
-    assert not found, "take a word that PyTorch, TRL, MCP, Django or W&B has for it"

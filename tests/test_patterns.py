@@ -19,7 +19,7 @@ from mcp_servers.filesystem.tools_files import GAP, glob
 from prove_web.servers.arguments import NATIVE
 from tests.sharing import SEEN_BY_PYTEST, digest_of
 
-BOUNDED = {"prove_web/trajectories/search/completing.py"}  # quadratic, in a query of at most 1,000 characters
+BOUNDED = {"prove_web/trajectories/search/completion.py"}  # quadratic, in a query of at most 1,000 characters
 SHORT = 200
 LITERAL = "texts that are escaped, next to each other or one of many"
 PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some of them to try
@@ -28,12 +28,12 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
     "mcp_servers/testing/certificate.py is_of": [r"\w+", r"no_such_\w+"],  # codes of our own servers
     "mcp_servers/testing/fuzzer.py place": "patterns of our own fuzz.toml, over results of our own servers",
     "mcp_servers/testing/phrases.py slot_faults": LITERAL,
-    "prove_web/live/log_search.py around": LITERAL,
+    "prove_web/live/log_search.py read_lines_around": LITERAL,
     "prove_web/live/log_search.py seek": LITERAL,
     "prove_web/servers/arguments.py input_type": [*NATIVE.values()],
-    "prove_web/sharing/guest_sanitizer.py without": LITERAL,  # and a pattern that `untold` has
+    "prove_web/sharing/guest_sanitizer.py build_redactor": LITERAL,  # and a pattern that `untold` has
     "prove_web/supervisor/output.py __init__": LITERAL,
-    "prove_web/trajectories/edit_services.py said": LITERAL,
+    "prove_web/trajectories/edit_services.py explain_rejection": LITERAL,
     "training_worker/prove/benchmarks/results.py folders_of": LITERAL,
     "training_worker/prove/synthesis/dialogue.py names_entity": LITERAL,
     "training_worker/prove/synthesis/resolver.py find_rank": LITERAL,
@@ -46,7 +46,10 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
 }
 
 
-WHOLE = {"mcp_servers/filesystem/tools_files.py glob", "prove_web/servers/arguments.py input_type"}  # only match all
+FULL_MATCH = {
+    "mcp_servers/filesystem/tools_files.py glob",
+    "prove_web/servers/arguments.py input_type",
+}  # only full matches
 
 
 CHECKED = SEEN_BY_PYTEST.with_name("patterns")
@@ -58,7 +61,7 @@ def test_every_pattern_takes_linear_time() -> None:
     assert {one for one in found if isinstance(one, str)} == {*PUT_TOGETHER}
     written = [replace(one, longest=SHORT if one.place in BOUNDED else 0) for one in found if isinstance(one, Pattern)]
     tried = [
-        Pattern(place, one, 0, ("fullmatch",) if place in WHOLE else ("sub",))
+        Pattern(place, one, 0, ("fullmatch",) if place in FULL_MATCH else ("sub",))
         for place, some in PUT_TOGETHER.items()
         if some is not LITERAL
         for one in some
@@ -89,7 +92,7 @@ def slow(given: Sequence[Pattern]) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("text", "use"),
     [
-        (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "sub"),  # begins anew at each letter
+        (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "sub"),  # begins again at each letter
         (r"a\s*,?\s*b", "match"),  # two repeats share what they take
     ],
 )

@@ -24,12 +24,12 @@ def markdown(table: Table) -> str:
     """Return a table of the terminal as Markdown, with its title as a line of its own."""
     cells = zip(*(list(column.cells) for column in table.columns), strict=True)
     rows = [[str(column.header) for column in table.columns], ["---"] * len(table.columns), *cells]
-    lines = ["| " + " | ".join(plain(cell) for cell in row) + " |" for row in rows]
-    title = f"{plain(table.title)}:" if table.title else ""
+    lines = ["| " + " | ".join(strip_markup(cell) for cell in row) + " |" for row in rows]
+    title = f"{strip_markup(table.title)}:" if table.title else ""
     return "\n".join([*([title, ""] if title else []), *lines])
 
 
-def plain(cell: object) -> str:
+def strip_markup(cell: object) -> str:
     """Return the text of a cell without its markup."""
     text = Text.from_markup(cell) if isinstance(cell, str) else cell
     return str(text) if isinstance(text, Text) else str(Console().render_str(str(text)))

@@ -26,21 +26,21 @@ def get_reserved_gb() -> float:
     return FREE_GB
 
 
-def free(folder: Path) -> int:
+def get_free_bytes(folder: Path) -> int:
     """Return the free bytes on the disk of a folder, which need not exist yet. Raises OSError."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
 
 
-def room_for(what: str, size: int, folder: Path, kept: float) -> None:
-    """Raise NoRoom if `size` bytes in this folder would leave less than `kept` gigabytes of its disk."""
-    left = free(folder)
-    if left - size < kept * GB:
+def room_for(what: str, size: int, folder: Path, reserve: float) -> None:
+    """Raise NoRoom if `size` bytes in this folder would leave less than `reserve` gigabytes of its disk."""
+    left = get_free_bytes(folder)
+    if left - size < reserve * GB:
         needs = f"it needs about {amount(size)}, and " if size else ""
         raise NoRoom(
             f"Not enough disk space for {what}: {amount(left)} are free where its files are stored, {needs}"
-            f"{amount(kept * GB)} are reserved for the site itself. {DO}"
+            f"{amount(reserve * GB)} are reserved for the site itself. {DO}"
         )
 
 

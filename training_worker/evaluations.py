@@ -16,18 +16,18 @@ from pathlib import Path
 from rich.console import Console
 
 from .benchmark_page import PAGE, write_block
-from .pipeline import ended
+from .pipeline import run_with_exit_code
 from .prove.benchmarks.bfcl.child import ChildFailed
 from .prove.benchmarks.checkpoint_policy import NoPolicy
-from .prove.benchmarks.compare import Paired, paired
+from .prove.benchmarks.compare import PairedComparison, compare_shared_tasks
 from .prove.benchmarks.environment import NotInstalled
 from .prove.benchmarks.protocol import Result
-from .prove.benchmarks.registry import NotKnown, known
-from .prove.benchmarks.request import Done, EvaluationRequest, have_done
+from .prove.benchmarks.registry import NotKnown, get_benchmark_spec
+from .prove.benchmarks.request import EvaluationRequest, FinishedEvaluation, have_done
 from .prove.benchmarks.results import ResultsTaken
 from .prove.benchmarks.results_text import percent
 from .stage_cache import StageFailed
-from .terminal import estimated
+from .terminal import show_time_left_bar
 from .warm import SERVERS
 
 ABOUT = "The shipped warm policy before, and after `make pipeline`; each answers every item once, greedily."
@@ -35,11 +35,11 @@ OURS = {"servers": ",".join(SERVERS), "candidates": "8", "manner": "plain"}  # a
 
 
 @dataclass(frozen=True)
-class Compared:
+class BenchmarkComparison:
     """One benchmark with both policies: by category, and over all items, the mean before and after."""
 
     benchmark: str
-    rows: tuple[tuple[str, Paired], ...]
+    rows: tuple[tuple[str, PairedComparison], ...]
 
 
 def build_requests(given: argparse.Namespace, policy: Path) -> list[EvaluationRequest]:
@@ -56,41 +56,46 @@ def build_requests(given: argparse.Namespace, policy: Path) -> list[EvaluationRe
     return found
 
 
-def compare(given: argparse.Namespace, console: Console) -> list[Compared]:
+def compare(given: argparse.Namespace, console: Console) -> list[BenchmarkComparison]:
     """Run every available benchmark with both policies. Raises StageFailed."""
     found = []
     for before, after in zip(build_requests(given, given.before), build_requests(given, given.after), strict=True):
         try:
-            found.append(compared(run(before, given.data, "before"), run(after, given.data, "after")))
+            found.append(compare_reports(run(before, given.data, "before"), run(after, given.data, "after")))
         except NotInstalled as reason:
-            console.print(f"{known(before.benchmark).title} is left out: {reason}", highlight=False, soft_wrap=True)
+            console.print(
+                f"{get_benchmark_spec(before.benchmark).title} is left out: {reason}", highlight=False, soft_wrap=True
+            )
         except (ChildFailed, NoPolicy, NotKnown, ResultsTaken) as reason:
             raise StageFailed(str(reason)) from None
     return found
 
 
-def run(one: EvaluationRequest, data: Path, name: str) -> Done:
+def run(one: EvaluationRequest, data: Path, name: str) -> FinishedEvaluation:
     """Run one evaluation. Raises StageFailed if an item could not be run, and what `have_done` raises."""
-    with estimated(f"{one.benchmark} {name}") as progress:
+    with show_time_left_bar(f"{one.benchmark} {name}") as progress:
         done = have_done(one, data, progress=progress)
     if not done.report.complete:
         why = next(iter(done.report.not_run.values()), "the evaluation ended early")
-        raise StageFailed(f"Some items of {known(one.benchmark).title} could not be run: {why}")
+        raise StageFailed(f"Some items of {get_benchmark_spec(one.benchmark).title} could not be run: {why}")
     return done
 
 
-def compared(before: Done, after: Done) -> Compared:
+def compare_reports(before: FinishedEvaluation, after: FinishedEvaluation) -> BenchmarkComparison:
     names, identity = [one.name for one in before.report.categories], before.report.identity
-    rows = [(name, paired(only(before, name), only(after, name))) for name in names]
-    rows.append(("all", paired(before.results, after.results)))
-    return Compared(f"{known(identity.benchmark).title} {identity.version}", tuple(rows))
+    rows = [
+        (name, compare_shared_tasks(filter_by_category(before, name), filter_by_category(after, name)))
+        for name in names
+    ]
+    rows.append(("all", compare_shared_tasks(before.results, after.results)))
+    return BenchmarkComparison(f"{get_benchmark_spec(identity.benchmark).title} {identity.version}", tuple(rows))
 
 
-def only(done: Done, category: str) -> dict[str, Result]:
+def filter_by_category(done: FinishedEvaluation, category: str) -> dict[str, Result]:
     return {id: result for id, result in done.results.items() if result.category == category}
 
 
-def markdown(found: Sequence[Compared], about: str) -> str:
+def markdown(found: Sequence[BenchmarkComparison], about: str) -> str:
     """Return the table of the page: a line per category, and one over all items of each benchmark."""
     lines = [
         about,
@@ -118,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_block("evaluations", markdown(compare(given, console), given.about or ABOUT))
         console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
 
-    return ended(work, given.data, console)
+    return run_with_exit_code(work, given.data, console)
 
 
 def options(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -1,7 +1,7 @@
 """Heartbeats on the broker, from every program that waits for messages.
 
-The hash `prove:hearts` has the time of each program's last heartbeat by name, in seconds of the broker's own clock, so
-that the clocks of machines need not agree. The hash `prove:workers` has each worker's info as JSON (worker_info.py).
+The hash `prove:heartbeats` has the time of each program's last heartbeat by name, in seconds of the broker's own clock,
+so that the clocks of machines need not agree. The hash `prove:workers` has each worker's info as JSON (worker_info.py).
 The set `prove:draining` has the names of workers that take no more jobs, as the site last sent them, and "" once it has
 sent them. The list `prove:loads:<name>` has a worker's load, a sample per minute over the last hour, newest first.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from celery.signals import worker_ready, worker_shutdown
 from redis import RedisError, from_url
 
-HEARTS, WORKERS, DRAINING = "prove:hearts", "prove:workers", "prove:draining"
+HEARTBEATS, WORKERS, DRAINING = "prove:heartbeats", "prove:workers", "prove:draining"
 SAID = ""  # a member of the draining set, once the site has sent it
 MINUTE, SAMPLES = 60, 60  # seconds between two samples of a worker's load, and how many are stored
 EVERY = 10.0  # seconds between two beats
@@ -28,27 +28,27 @@ FORGET = 24 * 3600.0  # seconds after its last heartbeat until a program is no l
 log = logging.getLogger(__name__)
 
 
-def beat(broker: Any, name: str, told: Mapping[str, Any] | None = None) -> None:
+def beat(broker: Any, name: str, facts: Mapping[str, Any] | None = None) -> None:
     """Record a heartbeat of the program of this name, and its info."""
-    broker.hset(HEARTS, name, now(broker))
-    if told:
-        broker.hset(WORKERS, name, json.dumps(told))
-        sample(broker, name, told)
+    broker.hset(HEARTBEATS, name, get_broker_time(broker))
+    if facts:
+        broker.hset(WORKERS, name, json.dumps(facts))
+        sample(broker, name, facts)
 
 
-def sample(broker: Any, name: str, told: Mapping[str, Any]) -> None:
+def sample(broker: Any, name: str, facts: Mapping[str, Any]) -> None:
     """Store how busy a worker is, once a minute: the mean of its GPUs, or of its cores if it has none."""
-    shares = told.get("gpu") or [told.get("cpu")]
+    shares = facts.get("gpu") or [facts.get("cpu")]
     if None not in shares and broker.set(f"prove:sampled:{name}", 1, nx=True, ex=MINUTE):
-        kept = loads_key(name)
-        broker.lpush(kept, json.dumps([round(now(broker)), round(fmean(shares), 3)]))
-        broker.ltrim(kept, 0, SAMPLES - 1)
-        broker.expire(kept, MINUTE * SAMPLES)
+        key = loads_key(name)
+        broker.lpush(key, json.dumps([round(get_broker_time(broker)), round(fmean(shares), 3)]))
+        broker.ltrim(key, 0, SAMPLES - 1)
+        broker.expire(key, MINUTE * SAMPLES)
 
 
 def loads(broker: Any, name: str) -> list[tuple[float, float]]:
     """Return how busy a worker was in the last hour, oldest first: seconds ago, and a share of 0 to 1."""
-    present = now(broker)
+    present = get_broker_time(broker)
     found = [json.loads(text) for text in broker.lrange(loads_key(name), 0, -1)]
     return [(age, share) for at, share in reversed(found) if (age := present - at) < MINUTE * SAMPLES]
 
@@ -63,7 +63,7 @@ def say_draining(broker: Any, names: Collection[str]) -> None:
         said.delete(DRAINING).sadd(DRAINING, SAID, *names).execute()
 
 
-def draining(broker: Any) -> set[str] | None:
+def read_draining_workers(broker: Any) -> set[str] | None:
     """Return the names of draining workers; None if the site has not sent any, as after the broker lost its memory."""
     found = set(broker.smembers(DRAINING))
     return found - {SAID} if SAID in found else None
@@ -71,19 +71,19 @@ def draining(broker: Any) -> set[str] | None:
 
 def forget(broker: Any, *names: str) -> None:
     """Remove programs that signed off, or stopped long ago, from the list."""
-    broker.hdel(HEARTS, *names)
+    broker.hdel(HEARTBEATS, *names)
     broker.hdel(WORKERS, *names)
 
 
-def now(broker: Any) -> float:
+def get_broker_time(broker: Any) -> float:
     seconds, microseconds = broker.time()
     return float(seconds) + float(microseconds) / 1e6
 
 
 def ages(broker: Any) -> dict[str, float]:
     """Return the seconds since each program's last heartbeat, by name; very old ones are removed."""
-    present = now(broker)
-    found = {name: max(0.0, present - float(at)) for name, at in broker.hgetall(HEARTS).items()}
+    present = get_broker_time(broker)
+    found = {name: max(0.0, present - float(at)) for name, at in broker.hgetall(HEARTBEATS).items()}
     if gone := [name for name, age in found.items() if age > FORGET]:
         forget(broker, *gone)
     return {name: age for name, age in sorted(found.items()) if age <= FORGET}
@@ -114,22 +114,22 @@ def of_workers(url: str, only: str = "") -> None:
     def broker() -> Any:
         return from_url(url, decode_responses=True, socket_timeout=2, socket_connect_timeout=2)
 
-    def say(name: str, known: Mapping[str, Any]) -> None:
+    def send_heartbeat(name: str, known: Mapping[str, Any]) -> None:
         try:
             beat(broker(), name, {**known, **worker_info.load()})
         except RedisError as error:
             log.debug("no heartbeat: %s", error)  # the worker itself reports an unreachable broker
 
-    def heed(consumer: Any, name: str, queues: Sequence[str], known: dict[str, Any]) -> None:
+    def follow_drain_requests(consumer: Any, name: str, queues: Sequence[str], known: dict[str, Any]) -> None:
         try:
-            found = draining(broker())
+            found = read_draining_workers(broker())
         except RedisError:
             return
         if found is not None and (drains := name in found) != known["drained"]:
             for queue in queues:
                 (consumer.cancel_task_queue if drains else consumer.add_task_queue)(queue)
             known["drained"] = drains
-            say(name, known)
+            send_heartbeat(name, known)
 
     @worker_ready.connect(weak=False)  # type: ignore[untyped-decorator]
     def begin(sender: Any, **rest: object) -> None:
@@ -137,10 +137,10 @@ def of_workers(url: str, only: str = "") -> None:
         if only and only not in queues:
             return
         known = {**worker_info.machine(queues, int(sender.controller.concurrency)), "drained": False}
-        heed(sender, name, queues, known)  # before it takes its first job
-        say(name, known)
-        sender.timer.call_repeatedly(EVERY, say, (name, known))
-        sender.timer.call_repeatedly(HEED, heed, (sender, name, queues, known))
+        follow_drain_requests(sender, name, queues, known)  # before it takes its first job
+        send_heartbeat(name, known)
+        sender.timer.call_repeatedly(EVERY, send_heartbeat, (name, known))
+        sender.timer.call_repeatedly(HEED, follow_drain_requests, (sender, name, queues, known))
 
     @worker_shutdown.connect(weak=False)  # type: ignore[untyped-decorator]
     def end(sender: Any, **rest: object) -> None:

@@ -18,7 +18,7 @@ from pythonjsonlogger.json import JsonFormatter
 
 JOB: ContextVar[str | None] = ContextVar("job", default=None)
 SETTING, FORMS = "PROVE_LOG", ("text", "json")
-SHOWN = ("timestamp", "level", "logger", "message", "request_id", "user", "view", "project", "job")
+FIELDS = ("timestamp", "level", "logger", "message", "request_id", "user", "view", "project", "job")
 MORE = ("method", "status", "ms", "exc_info", "stack_info")
 ATTEMPTS = "training_worker.tasks"  # logs the end of each attempt
 Facts = Callable[[logging.LogRecord], dict[str, Any]]
@@ -37,7 +37,7 @@ def job_at_work(record: logging.LogRecord) -> dict[str, Any]:
     return {"job": job} if job else {}
 
 
-class About(logging.Filter):
+class ContextFilter(logging.Filter):
     """A filter that adds the context to each record."""
 
     def __init__(self, facts: Facts) -> None:
@@ -45,10 +45,10 @@ class About(logging.Filter):
         self.facts = facts
 
     def filter(self, record: logging.LogRecord) -> bool:
-        told = self.facts(record)
-        for name, value in told.items():
+        fields = self.facts(record)
+        for name, value in fields.items():
             record.__dict__.setdefault(name, value)
-        record.about = f" [request {told['request_id']}]" if "request_id" in told else ""
+        record.about = f" [request {fields['request_id']}]" if "request_id" in fields else ""
         return True
 
 
@@ -63,7 +63,7 @@ class Json(JsonFormatter):
         super().__init__("%(levelname)s%(name)s%(message)s", timestamp=True, rename_fields=names)
 
     def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
-        return {name: log_data[name] for name in (*SHOWN, *MORE) if log_data.get(name) is not None}
+        return {name: log_data[name] for name in (*FIELDS, *MORE) if log_data.get(name) is not None}
 
 
 def configuration(facts: Facts = job_at_work) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def configuration(facts: Facts = job_at_work) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"about": {"()": About, "facts": facts}},
+        "filters": {"about": {"()": ContextFilter, "facts": facts}},
         "formatters": {"line": line},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["about"]}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},

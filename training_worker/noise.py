@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from .benchmark_page import PAGE, write_block
-from .pipeline import LONGEST_PROMPT, ended, require_space
+from .pipeline import LONGEST_PROMPT, require_space, run_with_exit_code
 from .proof import FINAL_SEED, make_sets
 from .prove.trajectory import Example, read_lines
 from .stage_cache import only_one
@@ -32,17 +32,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         from .trainer.gradient_noise import batch_gradients, table
-        from .trainer.grpo import quiet
+        from .trainer.grpo import silence_libraries
         from .trainer.policy import load_policy
-        from .trainer.rejection import fits
+        from .trainer.rejection import has_fitting_prompt
 
-        quiet()
+        silence_libraries()
         policy = load_policy(options.policy)
         with only_one(options.data):
             require_space(options.data)
             sets = make_sets(options.data, options.examples, FINAL_SEED, console)
             examples = read_lines(Example, sets / "train.jsonl")
-            short = [one for one in examples if fits(policy, one, LONGEST_PROMPT)]
+            short = [one for one in examples if has_fitting_prompt(policy, one, LONGEST_PROMPT)]
             batches = []
             with bar(console, "gradients") as progress:
                 for gradients in batch_gradients(policy, short, options.batches, seed=0):
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_block("noise", f"{options.batches} batches of each.\n\n" + "\n".join(table(policy, batches)))
         console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
 
-    return ended(work, options.data, console)
+    return run_with_exit_code(work, options.data, console)
 
 
 if __name__ == "__main__":

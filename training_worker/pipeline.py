@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from mcp_servers.catalogue import fingerprint, wording
+from mcp_servers.catalogue import compute_wording_digest, fingerprint
 
 from .prove.graph import load_or_build
 from .prove.synthesis.conversation import Recipe
@@ -77,10 +77,10 @@ class Pipeline:
         return self.report(data, before, trained, after)
 
     def stage(self, name: str, inputs: Summary, work: Any) -> Outcome:
-        with bar(self.console, name) as shown:
+        with bar(self.console, name) as progress:
             began = time.monotonic()
-            outcome = run_stage(self.folder_of(name), inputs, lambda folder: work(folder, shown))
-        took = "cached" if outcome.kept else f"{time.monotonic() - began:.0f} s"
+            outcome = run_stage(self.folder_of(name), inputs, lambda folder: work(folder, progress))
+        took = "cached" if outcome.cached else f"{time.monotonic() - began:.0f} s"
         if outcome.changed:
             self.console.print(f"  {name} ran again: {outcome.changed} changed.", highlight=False)
         line = f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]"
@@ -91,9 +91,9 @@ class Pipeline:
         return self.folder / stage.replace(" ", "-")
 
     def graph(self) -> Outcome:
-        def work(folder: Path, shown: Any) -> Summary:
+        def work(folder: Path, progress: Any) -> Summary:
             graph = load_or_build(
-                folder, lambda done, total: shown.set(done, total, "pairs run in forked sessions"), WARM_SERVERS
+                folder, lambda done, total: progress.set(done, total, "pairs run in forked sessions"), WARM_SERVERS
             )
             edges, created = graph.number_of_edges(), sum(data["created"] for _, _, data in graph.edges(data=True))
             if not edges:
@@ -109,54 +109,55 @@ class Pipeline:
     def data_set(self, graph: Outcome) -> Outcome:
         options = self.options
 
-        def work(folder: Path, shown: Any) -> Summary:
+        def work(folder: Path, progress: Any) -> Summary:
             from .trainer.policy import load_policy
             from .trainer.prompts import prompt_length
 
             tokenizer = load_policy(options.policy).tokenizer
             known = load_or_build(graph.folder, servers=WARM_SERVERS)
-            kept, counts, left_out = {}, {}, {}
+            examples, counts, left_out = {}, {}, {}
             plan = (
                 ("train", options.examples, Recipe(TRAIN_RECIPE_SEED + options.seed, knobs=TINY)),
                 ("held_out", int(options.held_out * HELD_OUT_SPARE), Recipe(HELD_OUT_RECIPE_SEED, knobs=TINY)),
             )
             for split, count, recipe in plan:
-                tell = lambda done, total, split=split: shown.set(done, total, f"{split} conversations")  # noqa: E731
+                tell = lambda done, total, split=split: progress.set(done, total, f"{split} conversations")  # noqa: E731
                 made, report = synthesize(count, split, known, recipe, tell)  # type: ignore[arg-type]
                 fitting = [example for example in made if prompt_length(tokenizer, example) <= LONGEST_PROMPT]
                 left_out[split] = len(made) - len(fitting)
                 counts[split] = {**vars(report), "too_long": left_out[split]}
-                kept[split] = fitting[: options.held_out] if split == "held_out" else fitting
-                write_lines(folder / f"{split}.jsonl", kept[split])
-            leaks = shared(kept["train"], kept["held_out"])
+                examples[split] = fitting[: options.held_out] if split == "held_out" else fitting
+                write_lines(folder / f"{split}.jsonl", examples[split])
+            leaks = find_shared_values(examples["train"], examples["held_out"])
             if leaks:
                 raise StageFailed(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
-            if len(kept["held_out"]) < options.held_out:
+            if len(examples["held_out"]) < options.held_out:
                 raise StageFailed(
-                    f"Only {len(kept['held_out'])} of {options.held_out} held-out examples could be made."
+                    f"Only {len(examples['held_out'])} of {options.held_out} held-out examples could be made."
                 )
-            lengths = Counter(len(example.steps) for example in kept["train"])
+            lengths = Counter(len(example.steps) for example in examples["train"])
+            by_length = ", ".join(f"{steps}: {lengths[steps]}" for steps in sorted(lengths))
             line = (
-                f"{len(kept['train']):,} training and {len(kept['held_out'])} held-out conversations, all replayed, "
-                f"each ground truth with full reward; steps {', '.join(f'{n}: {lengths[n]}' for n in sorted(lengths))}"
+                f"{len(examples['train']):,} training and {len(examples['held_out'])} held-out conversations, "
+                f"all replayed, each ground truth with full reward; steps {by_length}"
             )
             return {"line": line, "counts": counts, "left out as too long": left_out}
 
         names = ("seed", "examples", "held_out")
-        inputs = {"servers": fingerprint(WARM_SERVERS), "wording": wording(WARM_SERVERS)}
+        inputs = {"servers": fingerprint(WARM_SERVERS), "wording": compute_wording_digest(WARM_SERVERS)}
         inputs |= {"synthesis code": code_digest(PROVE)}
         inputs |= {name: getattr(options, name) for name in names}
         return self.stage("data", inputs | {"policy": digest_of(options.policy)}, work)
 
     def evaluate(self, name: str, data: Outcome, policy: Path) -> Outcome:
-        def work(folder: Path, shown: Any) -> Summary:
+        def work(folder: Path, progress: Any) -> Summary:
             from .trainer.evaluate import evaluate, table
             from .trainer.policy import load_policy
 
             found, examples = load_policy(policy), held_out(data)
             lines: dict[str, Any] = {}
             for mode, samples, temperature in (("sampled", SAMPLES, 1.0), ("greedy", 1, 0.0)):
-                shown.set(mode == "greedy", 2, f"{mode}, {len(examples)} held-out worlds")
+                progress.set(mode == "greedy", 2, f"{mode}, {len(examples)} held-out worlds")
                 made = evaluate(found.model, found.tokenizer, examples, samples, temperature, seed=1)
                 write_lines(folder / f"{mode}.jsonl", [rollout for rollouts in made for rollout in rollouts])
                 lines[mode] = [asdict(line) for line in table(examples, made)]
@@ -169,18 +170,18 @@ class Pipeline:
     def train(self, data: Outcome) -> Outcome:
         options = self.options
 
-        def work(folder: Path, shown: Any) -> Summary:
+        def work(folder: Path, progress: Any) -> Summary:
             from .trainer.grpo import GRPORun, train
 
             curve: list[float] = []
 
-            def tell(event: dict[str, Any]) -> None:
+            def show_training_progress(event: dict[str, Any]) -> None:
                 if event["event"] == "step":
                     curve.extend([event["reward"]] if "reward" in event else curve[-1:])
                     passed = max(event["elapsed_s"] / 60 / options.minutes, event["step"] / options.max_steps)
                     reward = f"reward {event['reward']:.2f}" if "reward" in event else "no scored rollout"
                     say = f"step {event['step']}  {reward}  {sparkline(curve, 24)}"
-                    shown.set(min(passed, 1.0), 1.0, say)
+                    progress.set(min(passed, 1.0), 1.0, say)
                 elif event["event"] == "resumed":
                     self.console.print(f"  resumes from the checkpoint of step {event['step']}", highlight=False)
 
@@ -196,8 +197,8 @@ class Pipeline:
                 decay=0.3,
                 threads=options.threads,
             )
-            shown.set(0, 1, "loading")
-            trained = train(run, tell)
+            progress.set(0, 1, "loading")
+            trained = train(run, show_training_progress)
             if trained.ended == "stopped":
                 raise KeyboardInterrupt
             line = f"GRPO, {trained.step} steps in {trained.seconds / 60:.1f} min on the live servers"
@@ -217,7 +218,7 @@ def held_out(data: Outcome) -> list[Example]:
     return list(read_lines(Example, data.folder / "held_out.jsonl"))
 
 
-def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
+def find_shared_values(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
     """Return ids, e-mail addresses and full names that occur on both sides of the split: there must be none."""
     from .prove.leakage import identifiers
 
@@ -273,10 +274,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             require_space(options.data)
             return 0 if pipeline.run() else NO_GAIN
 
-    return ended(work, options.data, console)
+    return run_with_exit_code(work, options.data, console)
 
 
-def ended(work: Callable[[], int | None], data: Path, console: Console) -> int:
+def run_with_exit_code(work: Callable[[], int | None], data: Path, console: Console) -> int:
     """Do work that writes under `data`; return its exit code, and print the reason in one line if it failed."""
     try:
         return work() or 0

@@ -24,10 +24,10 @@ from typing import Any, Literal
 
 from rich.console import Console
 
-from mcp_servers.catalogue import fingerprint, wording
+from mcp_servers.catalogue import compute_wording_digest, fingerprint
 
 from .benchmark_page import PAGE, write_block
-from .pipeline import LONGEST_PROMPT, PROVE, digest_of, ended, require_space, shared
+from .pipeline import LONGEST_PROMPT, PROVE, digest_of, find_shared_values, require_space, run_with_exit_code
 from .prove.edges import LONG_PATH, longest_path
 from .prove.graph import load_or_build, part
 from .prove.models import add_root
@@ -289,11 +289,11 @@ def make_sets(data: Path, examples: int, seed: int, console: Console) -> Path:
                 raise StageFailed(lack)
             write_lines(folder / f"{name}.jsonl", made[name])
         for name in SETS:
-            if leaks := shared(made["train"], made[name]):
+            if leaks := find_shared_values(made["train"], made[name]):
                 raise StageFailed(f"The worlds of {name} share {len(leaks)} values with training: {leaks[:3]}.")
         return {}
 
-    inputs = {"servers": fingerprint(servers), "wording": wording(servers), "code": code_digest(PROVE)}
+    inputs = {"servers": fingerprint(servers), "wording": compute_wording_digest(servers), "code": code_digest(PROVE)}
     inputs |= {"unseen": ",".join((*UNSEEN_TOOLS, *UNSEEN_SERVERS)), "sets": json.dumps(SETS)}
     inputs |= {"examples": str(examples), "seeds": f"{TRAIN_SEED} {seed}"}
     return run_stage(data / f"conversations-{seed}", inputs, make).folder
@@ -303,7 +303,7 @@ def select_short(sets: Path, plan: Plan, policy: Path) -> Path:
     """Return a folder of the conversations that are short enough for a plan, and of each set its first chains."""
 
     def select(folder: Path) -> dict[str, Any]:
-        from .trainer.curriculum import brief, full, shorten_answers
+        from .trainer.curriculum import brief, encode_full_demonstration, shorten_answers
         from .trainer.policy import load_tokenizer
 
         tokenizer = load_tokenizer(policy).tokenizer
@@ -312,10 +312,14 @@ def select_short(sets: Path, plan: Plan, policy: Path) -> Path:
             return [one for one in examples if len(encode(tokenizer, shorten_answers(one)).ids) <= longest]
 
         for name in plan.sets:
-            measured = up_to(plan.longest_measured, full, all_chains(read_lines(Example, sets / f"{name}.jsonl")))
+            measured = up_to(
+                plan.longest_measured,
+                encode_full_demonstration,
+                all_chains(read_lines(Example, sets / f"{name}.jsonl")),
+            )
             write_lines(folder / f"{name}.jsonl", measured[: plan.chains])
         examples = list(read_lines(Example, sets / "train.jsonl"))
-        every, short = all_chains(examples), up_to(plan.longest, full, examples)
+        every, short = all_chains(examples), up_to(plan.longest, encode_full_demonstration, examples)
         others = [one for one in short if one.kind != "chain"]
         most = len(all_chains(short)) * (len(examples) - len(every)) // len(every)
         write_lines(folder / "train.jsonl", [*all_chains(short), *others[:most]])
@@ -394,16 +398,16 @@ def supervise(
     on_event: Callable[[dict[str, Any]], None],
 ) -> tuple[int, float, Path]:
     """Train on the ground truth of the training conversations, as the last stages of the warm-up do."""
-    from .trainer.curriculum import brief, full, shorten_answers
-    from .trainer.device import plain
+    from .trainer.curriculum import brief, encode_full_demonstration, shorten_answers
+    from .trainer.device import unwrap_lora
     from .trainer.grpo_trainer import add_adapter
-    from .trainer.packed_sft import Stage, fit
+    from .trainer.packed_sft import Stage, fit_model
     from .trainer.policy import load_policy, save_policy
-    from .trainer.rejection import fits
+    from .trainer.rejection import has_fitting_prompt
 
     policy = load_policy(start)
-    examples = [one for one in read_lines(Example, sets / "train.jsonl") if fits(policy, one, longest)]
-    encoded = [full(policy.tokenizer, shorten_answers(one)) for one in examples]
+    examples = [one for one in read_lines(Example, sets / "train.jsonl") if has_fitting_prompt(policy, one, longest)]
+    encoded = [encode_full_demonstration(policy.tokenizer, shorten_answers(one)) for one in examples]
     stages = [Stage("full", encoded, 2 if lora_rank else 6, 1 - brief_share)]
     if brief_share:
         chains = read_lines(Example, sets / "brief.jsonl")
@@ -412,7 +416,7 @@ def supervise(
         )
     out.mkdir(parents=True, exist_ok=True)
     model = add_adapter(policy.model, lora_rank, seed=run.seed) if lora_rank else policy.model
-    done = fit(plain(model), stages, run, on_event)
+    done = fit_model(unwrap_lora(model), stages, run, on_event)
     if done.share(run) < 1:
         raise KeyboardInterrupt
     save_policy(out / "policy", model, policy.tokenizer, {"made_by": "sft", "from": str(start)})
@@ -572,7 +576,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_block("proof", summary, README)
         console.print(f"Tables written to {PAGE}.", highlight=False, soft_wrap=True)
 
-    return ended(work, options.data, console)
+    return run_with_exit_code(work, options.data, console)
 
 
 if __name__ == "__main__":

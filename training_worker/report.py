@@ -16,7 +16,7 @@ from .prove.reward.acts import ACTS, count_acts
 from .prove.trajectory import Example, Rollout, read_lines
 from .stage_cache import Outcome, write
 from .trainer.eval_breakdown import successes
-from .trainer.evaluate import Rollouts, paired, table
+from .trainer.evaluate import Rollouts, compare_policies, table
 from .trainer.metrics import COMPONENTS, goal_means, mean
 from .trainer.run_folder import RunFolder
 
@@ -29,8 +29,8 @@ def make_report(
     Writes summary.json and plots.
     """
     sides = {mode: (load(before, mode, examples), load(after, mode, examples)) for mode in ("sampled", "greedy")}
-    gains = {mode: paired(*pair) for mode, pair in sides.items()}
-    metrics = list(RunFolder(trained.folder).lines())
+    gains = {mode: compare_policies(*pair) for mode, pair in sides.items()}
+    metrics = list(RunFolder(trained.folder).read_metrics())
     plots = folder / "plots"
     plots.mkdir(parents=True, exist_ok=True)
     plot_curves(metrics, plots / "training.png")
@@ -40,11 +40,11 @@ def make_report(
         "seconds": trained.summary["seconds"],
         **{mode: vars(gain) | {"better": gain.better} for mode, gain in gains.items()},
         "by_length": {
-            mode: {side: [vars(line) for line in table(examples, rollouts)] for side, rollouts in named(pair)}
+            mode: {side: [vars(line) for line in table(examples, rollouts)] for side, rollouts in label_sides(pair)}
             for mode, pair in sides.items()
         },
         "outcomes": {
-            mode: {side: outcomes(rollouts) for side, rollouts in named(pair)} for mode, pair in sides.items()
+            mode: {side: outcomes(rollouts) for side, rollouts in label_sides(pair)} for mode, pair in sides.items()
         },
     }
     write(folder / "summary.json", summary)
@@ -62,7 +62,7 @@ def outcomes(rollouts: Rollouts) -> dict[str, Any]:
     return found | ({"acts": count_acts(flat)} if "act_accuracy" in found else {})
 
 
-def named(pair: tuple[Rollouts, Rollouts]) -> tuple[tuple[str, Rollouts], tuple[str, Rollouts]]:
+def label_sides(pair: tuple[Rollouts, Rollouts]) -> tuple[tuple[str, Rollouts], tuple[str, Rollouts]]:
     return ("before", pair[0]), ("after", pair[1])
 
 
@@ -85,14 +85,14 @@ def show(
             highlight=False,
             soft_wrap=True,
         )
-        shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for column in ("steps", "n", "reward", "validity", "coverage", "efficiency", "name", "arguments"):
-            shown.add_column(column, justify="right", no_wrap=True)
+            grid.add_column(column, justify="right", no_wrap=True)
         for old, new in zip(table(examples, pair[0]), table(examples, pair[1]), strict=True):
             names = ("reward", *COMPONENTS) if old.steps != "0" else ("reward",)
             cells = [f"{old.means[name]:.2f}→{new.means[name]:.2f}" for name in names]
-            shown.add_row("none" if old.steps == "0" else old.steps, str(old.examples), *cells)
-        console.print(shown)
+            grid.add_row("none" if old.steps == "0" else old.steps, str(old.examples), *cells)
+        console.print(grid)
         show_outcomes(console, outcomes(pair[0]), outcomes(pair[1]))
 
 
@@ -103,12 +103,12 @@ def show_outcomes(console: Console, old: dict[str, Any], new: dict[str, Any]) ->
     console.print(", ".join(f"{title} {before} → {after}" for title, (before, after) in shares.items()))
     if "acts" not in old or "acts" not in new:
         return
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in ("right act", *(f"policy: {act}" for act in ACTS)):
-        shown.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, justify="right", no_wrap=True)
     for act, before, after in zip(ACTS, old["acts"], new["acts"], strict=True):
-        shown.add_row(act, *(f"{a}→{b}" for a, b in zip(before, after, strict=True)))
-    console.print(shown)
+        table.add_row(act, *(f"{a}→{b}" for a, b in zip(before, after, strict=True)))
+    console.print(table)
 
 
 def share(value: float | None) -> str:

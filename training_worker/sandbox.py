@@ -1,7 +1,7 @@
 """Child processes that decode untrusted files, within limits of memory, processor time and output.
 
-The child calls `decode`, which sets the limits first; the parent calls `run`, or `lines` to read the child's output
-while it works. Memory that a file takes is freed when the child ends.
+The child calls `decode`, which sets the limits first; the parent calls `run`, or `stream_lines` to read the child's
+output while it works. Memory that a file takes is freed when the child ends.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def decode(
 
 def run(module: str, words: Sequence[str], poll: Callable[[], None] = lambda: None) -> None:
     """Wait until a child has done its work; `poll` may raise to end it. Raises UnreadableData."""
-    with tempfile.TemporaryFile() as errors, started(module, words, subprocess.DEVNULL, errors) as child:
+    with tempfile.TemporaryFile() as errors, start_child(module, words, subprocess.DEVNULL, errors) as child:
         try:
             while True:
                 poll()
@@ -71,9 +71,9 @@ def run(module: str, words: Sequence[str], poll: Callable[[], None] = lambda: No
         require_done(child, errors)
 
 
-def lines(module: str, words: Sequence[str], longest: int) -> Iterator[bytes]:
+def stream_lines(module: str, words: Sequence[str], longest: int) -> Iterator[bytes]:
     """Yield each line that a child prints, of at most `longest` bytes. Raises UnreadableData."""
-    with tempfile.TemporaryFile() as errors, started(module, words, subprocess.PIPE, errors) as child:
+    with tempfile.TemporaryFile() as errors, start_child(module, words, subprocess.PIPE, errors) as child:
         assert child.stdout
         try:
             while line := child.stdout.readline(longest + 1):
@@ -86,7 +86,7 @@ def lines(module: str, words: Sequence[str], longest: int) -> Iterator[bytes]:
         require_done(child, errors)
 
 
-def started(module: str, words: Sequence[str], stdout: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def start_child(module: str, words: Sequence[str], stdout: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     options: dict[str, Any] = {"cwd": ROOT, "env": environment(), "stdin": subprocess.DEVNULL, "stdout": stdout}
     return subprocess.Popen([sys.executable, "-m", module, *words], stderr=errors, **options)
 
@@ -101,5 +101,5 @@ def require_done(child: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
     if child.returncode == 0:
         return
     errors.seek(0)
-    told = errors.read(1 << 20).decode("utf-8", "replace").strip().splitlines()
-    raise UnreadableData(told[-1][:500] if told and child.returncode == REFUSED else TOO_MUCH)
+    lines = errors.read(1 << 20).decode("utf-8", "replace").strip().splitlines()
+    raise UnreadableData(lines[-1][:500] if lines and child.returncode == REFUSED else TOO_MUCH)

@@ -27,7 +27,7 @@ class Outcome:
     folder: Path
     summary: Summary
     key: str
-    kept: bool
+    cached: bool
     changed: str = ""
 
 
@@ -40,7 +40,7 @@ def run_stage(folder: Path, inputs: Summary, work: Callable[[Path], Summary]) ->
     key = blake2b(json.dumps(inputs, sort_keys=True).encode(), digest_size=8).hexdigest()
     done = read(folder / DONE)
     if done.get("key") == key:
-        return Outcome(folder, done["summary"], key, kept=True)
+        return Outcome(folder, done["summary"], key, cached=True)
     started = read(folder / STARTED)
     if started.get("key") != key:
         shutil.rmtree(folder, ignore_errors=True)
@@ -49,7 +49,7 @@ def run_stage(folder: Path, inputs: Summary, work: Callable[[Path], Summary]) ->
     summary = work(folder)
     write(folder / DONE, {"key": key, "inputs": inputs, "summary": summary})
     changed = ", ".join(name for name in inputs if started and started["inputs"].get(name) != inputs[name])
-    return Outcome(folder, summary, key, kept=False, changed=changed)
+    return Outcome(folder, summary, key, cached=False, changed=changed)
 
 
 def read(path: Path) -> Summary:

@@ -57,26 +57,26 @@ def bar(console: Console, title: str) -> Iterator[Bar]:
 
 
 @contextmanager
-def counted(title: str) -> Iterator[Callable[[int, int], None]]:
+def show_count_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar on stderr with a count; yield a function that takes how much is done, of how much."""
-    with bar(Console(stderr=True), title) as shown:
-        yield lambda done, total: shown.set(done, total, f"{done:,} of {total:,}")
+    with bar(Console(stderr=True), title) as progress:
+        yield lambda done, total: progress.set(done, total, f"{done:,} of {total:,}")
 
 
 @contextmanager
-def estimated(title: str) -> Iterator[Callable[[int, int], None]]:
+def show_time_left_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar on stderr with the time left; yield a function that takes how much is done, of how much.
 
     The time left is estimated from what was done since the bar began.
     """
     began, first = time.monotonic(), -1
-    with bar(Console(stderr=True), title) as shown:
+    with bar(Console(stderr=True), title) as display:
 
         def progress(done: int, total: int) -> None:
             nonlocal first
             first = done if first < 0 else first
             left = (time.monotonic() - began) / (done - first) * (total - done) if done > first else None
-            shown.set(done, total, f"{done:,} of {total:,}{'' if left is None else f', about {duration(left)} left'}")
+            display.set(done, total, f"{done:,} of {total:,}{'' if left is None else f', about {duration(left)} left'}")
 
         yield progress
 
@@ -92,14 +92,12 @@ def console(stream: TextIO) -> Console:
 
 def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print rows under their columns: the first aligned left, the others, which are numbers, right."""
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for position, column in enumerate(columns):
-        shown.add_column(column, justify="right" if position else "left", no_wrap=True)
+        grid.add_column(column, justify="right" if position else "left", no_wrap=True)
     for row in rows:
-        shown.add_row(
-            *(f"{cell:.3f}" if isinstance(cell, float) else "" if cell is None else str(cell) for cell in row)
-        )
-    console.print(shown)
+        grid.add_row(*(f"{cell:.3f}" if isinstance(cell, float) else "" if cell is None else str(cell) for cell in row))
+    console.print(grid)
 
 
 SPARKS = "▁▂▃▄▅▆▇█"

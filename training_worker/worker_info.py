@@ -20,10 +20,10 @@ from typing import Any
 
 import psutil
 
-from .prove.events import now
+from .prove.events import get_timestamp
 from .prove.synthesis.shards import own_code
 
-ASKED = "name,memory.total,memory.used,utilization.gpu,temperature.gpu"
+GPU_QUERY = "name,memory.total,memory.used,utilization.gpu,temperature.gpu"
 PATIENCE = 3.0  # seconds that nvidia-smi may take
 GB, MIB = 1e9, 1 << 20
 LONGEST, MOST_GPUS, MOST_SLOTS, MOST_NAMES = 100, 64, 64, 500  # limits on another machine's info
@@ -42,7 +42,7 @@ def machine(queues: Sequence[str], slots: int) -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch_version(),
         "code": own_code(),
-        "started": now(),
+        "started": get_timestamp(),
     }
 
 
@@ -57,9 +57,9 @@ def load() -> dict[str, Any]:
     }
 
 
-def read_facts(told: Any) -> dict[str, Any]:
+def read_facts(data: Any) -> dict[str, Any]:
     """Return the valid part of another machine's info, in the form of `machine` and `load`."""
-    given = told if isinstance(told, dict) else {}
+    given = data if isinstance(data, dict) else {}
     found: dict[str, Any] = {}
     for names, kind, read_one in FORMS:
         for name in names:
@@ -119,7 +119,7 @@ def gpus() -> list[dict[str, Any]]:
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
-    command = [tool, f"--query-gpu={ASKED}", "--format=csv,noheader,nounits"]
+    command = [tool, f"--query-gpu={GPU_QUERY}", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -130,7 +130,7 @@ def gpus() -> list[dict[str, Any]]:
 def read(line: str) -> dict[str, Any] | None:
     """Parse one line of nvidia-smi; a number that a GPU does not report counts as 0."""
     cells = [cell.strip() for cell in line.split(",")]
-    if len(cells) != len(ASKED.split(",")):
+    if len(cells) != len(GPU_QUERY.split(",")):
         return None
     name, (total, used, busy, celsius) = cells[0], map(number, cells[1:])
     share = round(used / total, 3) if total else 0.0

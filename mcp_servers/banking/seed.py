@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import COMPANIES, beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import COMPANIES, cast, get_start_time
 from .state import (
     Account,
     AccountStatus,
@@ -60,21 +60,21 @@ def plan_lines(
     lines: list[Line] = []
     for place, plan in enumerate(plans):
         if plan.status == "closed":
-            lines += closing(draw, now, place, home, kinds)
+            lines += draw_closed_account_lines(draw, now, place, home, kinds)
         else:
-            parties = draw.shuffled([*SHOPS, *INCOMES, *names[:20]])
+            parties = draw.shuffle_items([*SHOPS, *INCOMES, *names[:20]])
             past = [draw_line(draw, now, place, plan.goal, parties[i % len(parties)], names) for i in range(count)]
             opening = max(500, plan.goal - sum(line.amount for line in past))
-            lines += [Line(before(draw, now, 100, 400), place, "deposit", opening, OPENING), *past]
+            lines += [Line(draw_past_moment(draw, now, 100, 400), place, "deposit", opening, OPENING), *past]
     return sorted(lines, key=lambda line: line.at)
 
 
-def before(draw: Draw, now: datetime, low: int, high: int) -> datetime:
+def draw_past_moment(draw: Draw, now: datetime, low: int, high: int) -> datetime:
     return now - timedelta(days=draw.integer(low, high), minutes=draw.integer(0, 500))
 
 
 def draw_line(draw: Draw, now: datetime, place: int, goal: int, party: str, names: list[str]) -> Line:
-    at = before(draw, now, 1, 80)
+    at = draw_past_moment(draw, now, 1, 80)
     if party in INCOMES and goal > 4_000:
         return Line(at, place, "deposit", draw.integer(500, 250_000), party)
     amount = -draw.integer(250, 18_000)
@@ -83,9 +83,13 @@ def draw_line(draw: Draw, now: datetime, place: int, goal: int, party: str, name
     return Line(at, place, "card", amount, draw.choice(SHOPS) if party in INCOMES else party)
 
 
-def closing(draw: Draw, now: datetime, place: int, home: int, kinds: list[str]) -> list[Line]:
+def draw_closed_account_lines(draw: Draw, now: datetime, place: int, home: int, kinds: list[str]) -> list[Line]:
     """Return the ledger lines of a closed account: a deposit that was later transferred to the home account."""
-    amount, opened, closed = draw.integer(2_000, 90_000), before(draw, now, 100, 400), before(draw, now, 3, 60)
+    amount, opened, closed = (
+        draw.integer(2_000, 90_000),
+        draw_past_moment(draw, now, 100, 400),
+        draw_past_moment(draw, now, 3, 60),
+    )
     return [
         Line(opened, place, "deposit", amount, OPENING),
         Line(closed, place, "transfer", -amount, kinds[home], "account closed", home),
@@ -124,18 +128,18 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Bank:
     """Return the bank of a seed; sizes are small, default and large."""
-    bank = Bank(seed, beginning(seed))
+    bank = Bank(seed, get_start_time(seed))
     draw, scale = Draw("banking", seed, size), SIZES[size]
     people = [person.name for person in cast(seed, scale.people + 1)[1:]]
-    names = draw.shuffled([*people, *draw.sample(tuple(COMPANIES.values()), scale.companies)])
+    names = draw.shuffle_items([*people, *draw.sample(tuple(COMPANIES.values()), scale.companies)])
     kinds = draw.sample(ACCOUNT_KINDS, scale.accounts)
-    plans = draw.shuffled(plan_accounts(draw, scale.accounts))
+    plans = draw.shuffle_items(plan_accounts(draw, scale.accounts))
     lines = plan_lines(draw, bank.now, plans, kinds, names, scale.lines)
     put_accounts(bank, draw, plans, kinds, lines)
     put_lines(bank, lines)
     for name in names:
         iban = draw_iban(draw)
-        bank.payees.put(Payee(id=fresh(bank.payees, iban), name=name, iban=iban))
+        bank.payees.put(Payee(id=derive_row_id(bank.payees, iban), name=name, iban=iban))
     put_scheduled(bank, draw, scale.scheduled)
     put_cards(bank, draw, scale.cards)
     return bank
@@ -150,7 +154,7 @@ def plan_accounts(draw: Draw, count: int) -> list[Plan]:
     base: tuple[Currency, Currency] = ("EUR", "USD") if draw.chance(0.6) else ("USD", "EUR")
     plans = [Plan(base[0], "open", draw.integer(60_000, 900_000), place == 0) for place in range(2)]
     while len(plans) < count:
-        status: AccountStatus = draw.weighted(("open", "frozen", "closed"), (0.7, 0.2, 0.1))
+        status: AccountStatus = draw.choose_weighted(("open", "frozen", "closed"), (0.7, 0.2, 0.1))
         currency = base[0] if status == "closed" or draw.chance(0.7) else base[1]
         goal = draw.integer(300, 4_000) if draw.chance(0.3) else draw.integer(30_000, 500_000)
         plans.append(Plan(currency, status, 0 if status == "closed" else goal))
@@ -164,7 +168,7 @@ def put_accounts(bank: Bank, draw: Draw, plans: list[Plan], kinds: list[str], li
     for plan, kind, balance in zip(plans, kinds, balances, strict=True):
         bank.accounts.put(
             Account(
-                id=fresh(bank.accounts, kind),
+                id=derive_row_id(bank.accounts, kind),
                 kind=kind,
                 balance=balance,
                 currency=plan.currency,
@@ -185,7 +189,7 @@ def put_lines(bank: Bank, lines: list[Line]) -> None:
         row = bank.transactions.put(
             Transaction.from_row(
                 line,
-                id=fresh(bank.transactions, str(number)),
+                id=derive_row_id(bank.transactions, str(number)),
                 account=accounts[line.account],
                 counterpart=other.id if other else None,
             )
@@ -204,7 +208,7 @@ def put_scheduled(bank: Bank, draw: Draw, count: int) -> None:
         source = draw.choice(sources)
         bank.scheduled.put(
             ScheduledPayment(
-                id=fresh(bank.scheduled, str(number)),
+                id=derive_row_id(bank.scheduled, str(number)),
                 source=source.id,
                 payee=payee.id,
                 name=payee.name,
@@ -222,12 +226,12 @@ def put_cards(bank: Bank, draw: Draw, count: int) -> None:
     accounts = [account.id for account in bank.accounts if account.status != "closed"]
     statuses: list[CardStatus] = ["active"]
     for _ in range(count - 1):
-        statuses.append(draw.weighted(("active", "frozen", "expired"), (0.55, 0.35, 0.1)))
-    for kind, status in zip(draw.sample(CARD_KINDS, count), draw.shuffled(statuses), strict=True):
+        statuses.append(draw.choose_weighted(("active", "frozen", "expired"), (0.55, 0.35, 0.1)))
+    for kind, status in zip(draw.sample(CARD_KINDS, count), draw.shuffle_items(statuses), strict=True):
         ceiling = draw.choice((200_000, 300_000, 400_000, 500_000))
         bank.cards.put(
             Card(
-                id=fresh(bank.cards, kind),
+                id=derive_row_id(bank.cards, kind),
                 kind=kind,
                 account=draw.choice(accounts),
                 status=status,

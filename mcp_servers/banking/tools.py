@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Day, Seen, Sensitive, Server, ToolError
+from ..kit import Day, ObservedField, Sensitive, Server, ToolError
 from .seed import seed
 from .state import (
     Account,
@@ -105,12 +105,14 @@ NewPin = Annotated[
     Sensitive(),
 ]
 
-AskedStatus = Annotated[AccountStatus | None, Field(description="Only accounts of this status")]
-AskedName = Annotated[
-    str | None, Field(min_length=1, max_length=60, description="Name of the payee, or a part of it"), Seen("name")
+StatusParam = Annotated[AccountStatus | None, Field(description="Only accounts of this status")]
+NameParam = Annotated[
+    str | None,
+    Field(min_length=1, max_length=60, description="Name of the payee, or a part of it"),
+    ObservedField("name"),
 ]
-AskedAccount = Annotated[AccountId | None, Field(description="Only cards of this account id")]
-AskedPayee = Annotated[PayeeId | None, Field(description="Only payments to this payee id")]
+AccountParam = Annotated[AccountId | None, Field(description="Only cards of this account id")]
+PayeeParam = Annotated[PayeeId | None, Field(description="Only payments to this payee id")]
 Since = Annotated[Day | None, Field(description="First day, such as 2026-03-05")]
 Until = Annotated[Day | None, Field(description="Last day, such as 2026-03-05")]
 Limit = Annotated[
@@ -131,7 +133,7 @@ ROWS = 5
 
 
 @server.read()
-def list_accounts(bank: Bank, status: AskedStatus = None, limit: Limit = None) -> tuple[AccountView, ...]:
+def list_accounts(bank: Bank, status: StatusParam = None, limit: Limit = None) -> tuple[AccountView, ...]:
     """List your bank accounts with their balances in cents."""
     rows = [row for row in bank.accounts if status in (None, row.status)]
     return tuple(AccountView.from_row(row) for row in rows[: limit or ROWS])
@@ -186,7 +188,7 @@ def view(card: Card) -> CardView:
     return CardView.from_row(card)
 
 
-def unexpired(bank: Bank, id: CardId) -> Card:
+def require_unexpired(bank: Bank, id: CardId) -> Card:
     """Return the card. Raises ToolError when it has expired, because no tool can change that."""
     card = bank.cards[id]
     if card.status == "expired":
@@ -195,14 +197,14 @@ def unexpired(bank: Bank, id: CardId) -> Card:
 
 
 def usable(bank: Bank, id: CardId) -> Card:
-    card = unexpired(bank, id)
+    card = require_unexpired(bank, id)
     if card.status == "frozen":
         raise ToolError("card_frozen", f"Card {id} is frozen; unfreeze it first.")
     return card
 
 
 @server.read()
-def list_cards(bank: Bank, account: AskedAccount = None, limit: Limit = None) -> tuple[CardView, ...]:
+def list_cards(bank: Bank, account: AccountParam = None, limit: Limit = None) -> tuple[CardView, ...]:
     """List your cards with their status and monthly limit in cents."""
     wanted = None if account is None else bank.accounts[account].id
     rows = [card for card in bank.cards if wanted in (None, card.account)]
@@ -212,7 +214,7 @@ def list_cards(bank: Bank, account: AskedAccount = None, limit: Limit = None) ->
 @server.write(idempotent=True)
 def freeze_card(bank: Bank, card: CardRef) -> CardView:
     """Freeze a card, so that it stops working until unfrozen."""
-    if unexpired(bank, card).status == "frozen":
+    if require_unexpired(bank, card).status == "frozen":
         raise ToolError("already_frozen", f"Card {card} is frozen already; nothing is left to do.")
     return view(bank.cards.change(card, status="frozen"))
 
@@ -220,7 +222,7 @@ def freeze_card(bank: Bank, card: CardRef) -> CardView:
 @server.write(idempotent=True)
 def unfreeze_card(bank: Bank, card: CardRef) -> CardView:
     """Unfreeze a frozen card, so that it works again."""
-    if unexpired(bank, card).status != "frozen":
+    if require_unexpired(bank, card).status != "frozen":
         raise ToolError("not_frozen", f"Card {card} is not frozen; nothing is left to do.")
     return view(bank.cards.change(card, status="active"))
 
@@ -262,7 +264,7 @@ def is_weak(pin: str) -> bool:
 
 
 @server.read()
-def find_payees(bank: Bank, name: AskedName = None, limit: Limit = None) -> tuple[Payee, ...]:
+def find_payees(bank: Bank, name: NameParam = None, limit: Limit = None) -> tuple[Payee, ...]:
     """Find your payees, all of them or by name."""
     wanted = (name or "").casefold()
     return tuple([row for row in bank.payees if wanted in row.name.casefold()][: limit or ROWS])
@@ -355,7 +357,7 @@ def require_schedulable_day(today: date, day: date) -> None:
 
 @server.read()
 def list_scheduled_payments(
-    bank: Bank, payee: AskedPayee = None, limit: Limit = None
+    bank: Bank, payee: PayeeParam = None, limit: Limit = None
 ) -> tuple[ScheduledPaymentView, ...]:
     """List scheduled payments, the next ones first."""
     rows = bank.scheduled if payee is None else bank.scheduled.where(payee=bank.payees[payee].id)

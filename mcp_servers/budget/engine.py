@@ -16,8 +16,8 @@ from .state import (
     Category,
     Expense,
     ExpenseId,
-    Recurring,
-    after,
+    RecurringExpense,
+    get_next_month,
     month_of,
     months,
 )
@@ -40,7 +40,7 @@ def open_category(budgets: Budgets, id: BudgetCategoryId) -> tuple[Category, Bud
 
 
 def require_left(budgets: Budgets, row: Category, amount: int) -> None:
-    left = budgets.left(row)
+    left = budgets.compute_remaining_cents(row)
     if amount > left:
         raise ToolError(
             "budget_exceeded", f"{row.id} ({row.name}) has {left} cents left this month; spend less or move some there."
@@ -87,7 +87,7 @@ def require_receipt(
 
 def require_within_total(budgets: Budgets, budget: Budget, more: int) -> None:
     """Raise ToolError when planning `more` cents would exceed the monthly total of the budget."""
-    free = budget.monthly_total - budgets.planned(budget.id)
+    free = budget.monthly_total - budgets.sum_limits(budget.id)
     if more > free:
         raise ToolError(
             "over_total", f"{budget.id} ({budget.name}) has {free} cents a month that are not planned; plan less."
@@ -103,25 +103,25 @@ def turn(budgets: Budgets) -> Budgets:
     for rule in due(budgets):
         while rule.next_day <= today:
             budgets.expenses.put(occurrence(budgets, rule))
-            rule = budgets.recurring.change(rule.id, next_month=after(rule.next_month))
-    for row in ended(budgets):
-        budgets.categories.put(opened(budgets, row))
+            rule = budgets.recurring.change(rule.id, next_month=get_next_month(rule.next_month))
+    for row in find_ended_categories(budgets):
+        budgets.categories.put(roll_over_category(budgets, row))
     return budgets
 
 
-def due(budgets: Budgets) -> list[Recurring]:
+def due(budgets: Budgets) -> list[RecurringExpense]:
     """Return the recurring expenses whose day has come."""
     today = budgets.now.date()
     return [rule for rule in budgets.recurring if rule.next_day <= today]
 
 
-def ended(budgets: Budgets) -> list[Category]:
+def find_ended_categories(budgets: Budgets) -> list[Category]:
     """Return the categories whose month is over."""
     month = budgets.month
     return [row for row in budgets.categories if row.month < month]
 
 
-def occurrence(budgets: Budgets, rule: Recurring) -> Expense:
+def occurrence(budgets: Budgets, rule: RecurringExpense) -> Expense:
     """Return the expense of a rule for its next month, with an id that does not depend on when it is written."""
     category = budgets.categories[rule.category]
     return Expense.from_row(
@@ -133,7 +133,7 @@ def occurrence(budgets: Budgets, rule: Recurring) -> Expense:
     )
 
 
-def id_of(budgets: Budgets, rule: Recurring) -> ExpenseId:
+def id_of(budgets: Budgets, rule: RecurringExpense) -> ExpenseId:
     own = budgets.expenses
     cause, tried = own.cause, own.tried
     own.cause, own.tried = f"recurring/{rule.id}/{rule.next_month}", 0
@@ -142,16 +142,16 @@ def id_of(budgets: Budgets, rule: Recurring) -> ExpenseId:
     return id
 
 
-def opened(budgets: Budgets, row: Category) -> Category:
+def roll_over_category(budgets: Budgets, row: Category) -> Category:
     """Return the category rolled over to the open month; an envelope saves what was left of each earlier month."""
     saved = row.saved
     for month in months(row.month, budgets.month):
         if month < budgets.month:
             moved = row.moved if month == row.month else 0
-            saved += row.monthly_limit + moved - budgets.spent(row.id, month)
+            saved += row.monthly_limit + moved - budgets.sum_spending(row.id, month)
     return replace(row, month=budgets.month, saved=saved if row.envelope else 0, moved=0)
 
 
-def turned(budgets: Budgets) -> Budgets:
+def update_if_due(budgets: Budgets) -> Budgets:
     """Return the current budgets for read tools: an updated copy when something is due, else the same object."""
-    return turn(budgets.draft()) if due(budgets) or ended(budgets) else budgets
+    return turn(budgets.draft()) if due(budgets) or find_ended_categories(budgets) else budgets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .engine import turned
+from .engine import update_if_due
 from .state import Budgets
 from .tools import server
 
@@ -12,8 +12,8 @@ from .tools import server
 @server.invariant
 def no_category_is_overspent(budgets: Budgets) -> bool:
     """Up to now, what is spent and what still recurs in the open month is within limit, savings and moves."""
-    now = turned(budgets)
-    return all(now.left(row) >= 0 and row.allowance >= 0 for row in now.categories)
+    now = update_if_due(budgets)
+    return all(now.compute_remaining_cents(row) >= 0 and row.allowance >= 0 for row in now.categories)
 
 
 @server.invariant
@@ -28,14 +28,14 @@ def moves_cancel_out(budgets: Budgets) -> bool:
 @server.invariant
 def limits_stay_within_the_total(budgets: Budgets) -> bool:
     """The categories of a budget plan no more than its total, and recurring expenses no more than their category."""
-    return all(budgets.planned(row.id) <= row.monthly_total for row in budgets.budgets) and all(
-        budgets.fixed(row.id) <= row.monthly_limit for row in budgets.categories
+    return all(budgets.sum_limits(row.id) <= row.monthly_total for row in budgets.budgets) and all(
+        budgets.sum_recurring(row.id) <= row.monthly_limit for row in budgets.categories
     )
 
 
 @server.invariant
 def a_receipt_is_used_once(budgets: Budgets) -> bool:
-    """No two expenses name one receipt; each names at most one, that exists and is of no less than the expense."""
+    """Each expense names at most one existing receipt, whose amount covers it; no receipt belongs to two expenses."""
     used = [row.receipt for row in budgets.expenses if row.receipt is not None]
     if len(dict.fromkeys(used)) != len(used):
         return False
@@ -64,7 +64,7 @@ def expenses_are_in_order(budgets: Budgets) -> bool:
 
 @server.invariant
 def only_envelopes_save(budgets: Budgets) -> bool:
-    """What is left over is kept by envelopes alone, and it is never less than nothing."""
+    """Only envelopes carry a remainder into the next month, and it is never negative."""
     return all(row.saved >= 0 and (row.envelope or row.saved == 0) for row in budgets.categories)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import cast, get_start_time
 from ..shared_records import bookings, invoices
 from .state import (
     BookingReceipt,
@@ -15,9 +15,9 @@ from .state import (
     Category,
     Expense,
     InvoiceReceipt,
-    Recurring,
-    after,
+    RecurringExpense,
     day_in,
+    get_next_month,
     month_of,
     months,
 )
@@ -64,14 +64,14 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Budgets:
     """Return the budgets of a seed; sizes are small, default and large."""
-    budgets, draw, scale = Budgets(seed, beginning(seed)), Draw("budget", seed, size), SIZES[size]
+    budgets, draw, scale = Budgets(seed, get_start_time(seed)), Draw("budget", seed, size), SIZES[size]
     if size == "large":
         budgets.expenses.width = 6
     for bill in invoices(seed, scale.receipts):
         budgets.invoices.put(InvoiceReceipt.from_row(bill))
     for flight in bookings(seed):
         budgets.bookings.put(BookingReceipt(id=flight.code, subject=flight.destination.name, amount=flight.price))
-    names = draw.shuffled(TEAMS)
+    names = draw.shuffle_items(TEAMS)
     for place in range(scale.budgets):
         put_budget(budgets, draw, scale, "personal" if place == 0 else names[place], place)
     put_receipts(budgets, draw)
@@ -85,7 +85,7 @@ def put_budget(budgets: Budgets, draw: Draw, scale: Size, name: str, place: int)
     limits = [draw.integer(8, 60) * 1_000 for _ in range(scale.categories)]
     budget = budgets.budgets.put(
         Budget(
-            id=fresh(budgets.budgets, name),
+            id=derive_row_id(budgets.budgets, name),
             name=name,
             access="view" if place == scale.budgets - 1 and draw.chance(0.7) else "edit",
             monthly_total=sum(limits) + draw.integer(10, 60) * 1_000,
@@ -102,7 +102,7 @@ def put_category(budgets: Budgets, draw: Draw, scale: Size, budget: Budget, name
     envelope, unused = draw.chance(0.3), draw.chance(0.2)
     row = budgets.categories.put(
         Category(
-            id=fresh(budgets.categories, f"{budget.id}/{name}"),
+            id=derive_row_id(budgets.categories, f"{budget.id}/{name}"),
             budget=budget.id,
             name=name,
             monthly_limit=limit,
@@ -113,7 +113,7 @@ def put_category(budgets: Budgets, draw: Draw, scale: Size, budget: Budget, name
     )
     if unused:
         return
-    first = earlier(budgets.month, scale.months)
+    first = subtract_months(budgets.month, scale.months)
     for word in draw.sample(REGULAR, draw.integer(0, scale.recurring)):
         put_recurring(budgets, draw, budget, row, word, first, limit // (4 * scale.recurring))
     for month in months(first, budgets.month):
@@ -121,7 +121,7 @@ def put_category(budgets: Budgets, draw: Draw, scale: Size, budget: Budget, name
             put_expense(budgets, draw, budget, row, month, number, limit // (3 * scale.expenses))
 
 
-def earlier(month: str, count: int) -> str:
+def subtract_months(month: str, count: int) -> str:
     """Return the month that is `count` months earlier."""
     day = day_in(month, 1)
     for _ in range(count):
@@ -134,21 +134,21 @@ def put_recurring(
 ) -> None:
     """Add a recurring expense and its expenses of every month from `first` until today."""
     day, amount, today = draw.integer(1, 28), draw.integer(2, max(2, most // 100)) * 100, budgets.now.date()
-    last = budgets.month if day <= today.day else earlier(budgets.month, 1)
+    last = budgets.month if day <= today.day else subtract_months(budgets.month, 1)
     rule = budgets.recurring.put(
-        Recurring(
-            id=fresh(budgets.recurring, f"{row.id}/{word}"),
+        RecurringExpense(
+            id=derive_row_id(budgets.recurring, f"{row.id}/{word}"),
             category=row.id,
             description=word,
             amount=amount,
             day_of_month=day,
-            next_month=after(last),
+            next_month=get_next_month(last),
         )
     )
     for month in months(first, last):
         budgets.expenses.put(
             Expense(
-                id=fresh(budgets.expenses, f"{rule.id}/{month}"),
+                id=derive_row_id(budgets.expenses, f"{rule.id}/{month}"),
                 category=row.id,
                 description=word,
                 amount=amount,
@@ -166,7 +166,7 @@ def put_expense(
     last = budgets.now.day if month == budgets.month else 28
     budgets.expenses.put(
         Expense(
-            id=fresh(budgets.expenses, f"{row.id}/{month}/{number}"),
+            id=derive_row_id(budgets.expenses, f"{row.id}/{month}/{number}"),
             category=row.id,
             description=draw.choice(SHOPPING),
             amount=draw.integer(150, min(most, budget.receipt_above)),
@@ -178,7 +178,7 @@ def put_expense(
 
 def put_receipts(budgets: Budgets, draw: Draw) -> None:
     """Attach up to a third of the receipts, each to a different expense that it covers."""
-    expenses = draw.shuffled([row for row in budgets.expenses if row.recurring is None])
+    expenses = draw.shuffle_items([row for row in budgets.expenses if row.recurring is None])
     flights = list(budgets.bookings)[:1]
     for flight in flights:
         if expenses and expenses[-1].amount <= flight.amount:

@@ -18,7 +18,7 @@ def month_of(day: date) -> str:
     return f"{day.year:04d}-{day.month:02d}"
 
 
-def after(month: str) -> str:
+def get_next_month(month: str) -> str:
     """Return the next month."""
     year, number = int(month[:4]), int(month[5:])
     return f"{year + number // 12:04d}-{number % 12 + 1:02d}"
@@ -28,7 +28,7 @@ def months(first: str, last: str) -> Iterator[str]:
     """Yield the months from `first` to `last`, both included; none when `last` is before `first`."""
     while first <= last:
         yield first
-        first = after(first)
+        first = get_next_month(first)
 
 
 def day_in(month: str, day: int) -> date:
@@ -102,7 +102,7 @@ class Expense(Entity):
         return self.invoice or self.booking
 
 
-class Recurring(Entity):
+class RecurringExpense(Entity):
     """An expense that comes on a day of every month; `next_month` is the first month it has not come in."""
 
     __label__ = "the recurring expense for {description}"
@@ -142,7 +142,7 @@ class Budgets(State):
     budgets: Table[BudgetId, Budget] = table("BGT", "budget")
     categories: Table[BudgetCategoryId, Category] = table("BCG", "category", index=("budget",))
     expenses: Table[ExpenseId, Expense] = table("BEX", "expense", index=("bucket", "category", "receipt"))
-    recurring: Table[RecurringExpenseId, Recurring] = table("BRX", "recurring expense", index=("category",))
+    recurring: Table[RecurringExpenseId, RecurringExpense] = table("BRX", "recurring expense", index=("category",))
     invoices: Table[InvoiceId, InvoiceReceipt] = table("IVC", "invoice")
     bookings: Table[BookingCode, BookingReceipt] = table("BKG", "booking")
 
@@ -151,27 +151,27 @@ class Budgets(State):
         """The month that is open now."""
         return month_of(self.now.date())
 
-    def spent(self, category: BudgetCategoryId, month: str) -> int:
+    def sum_spending(self, category: BudgetCategoryId, month: str) -> int:
         """Return the cents spent on a category in a month."""
         return sum([row.amount for row in self.expenses.where(bucket=bucket_of(category, month))])
 
-    def committed(self, category: BudgetCategoryId) -> int:
+    def sum_pending_recurring(self, category: BudgetCategoryId) -> int:
         """Return the cents that recurring expenses will still take from a category in the open month."""
         return sum([row.amount for row in self.recurring.where(category=category, next_month=self.month)])
 
-    def fixed(self, category: BudgetCategoryId) -> int:
+    def sum_recurring(self, category: BudgetCategoryId) -> int:
         """Return the cents that recurring expenses take from a category every month."""
         return sum([row.amount for row in self.recurring.where(category=category)])
 
     def to_spend(self, row: Category) -> int:
         """Return the cents of the open month that recurring expenses will not take."""
-        return row.allowance - self.committed(row.id)
+        return row.allowance - self.sum_pending_recurring(row.id)
 
-    def left(self, row: Category) -> int:
+    def compute_remaining_cents(self, row: Category) -> int:
         """Return the cents that can still be spent or moved away in the open month."""
-        return self.to_spend(row) - self.spent(row.id, self.month)
+        return self.to_spend(row) - self.sum_spending(row.id, self.month)
 
-    def planned(self, budget: BudgetId) -> int:
+    def sum_limits(self, budget: BudgetId) -> int:
         """Return the cents that the categories of a budget plan together per month."""
         return sum([row.monthly_limit for row in self.categories.where(budget=budget)])
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Day, Seen, Server, ToolError
+from ..kit import Day, ObservedField, Server, ToolError
 from ..people import EmailAddress
 from ..shared_records import BookingCode, InvoiceId
 from .engine import (
@@ -21,7 +21,7 @@ from .engine import (
     require_receipt,
     require_within_total,
     turn,
-    turned,
+    update_if_due,
 )
 from .seed import seed
 from .state import (
@@ -31,24 +31,24 @@ from .state import (
     Category,
     Expense,
     ExpenseId,
-    Recurring,
+    RecurringExpense,
     RecurringExpenseId,
-    after,
+    get_next_month,
 )
 from .views import (
     BudgetView,
     CategoryView,
+    ExpenseResult,
     ExpenseView,
-    Moved,
+    MoveResult,
     ReceiptView,
-    Recorded,
     RecurringView,
     Report,
     budget_view,
+    build_expense_result,
     category_view,
     expense_view,
     receipts,
-    recorded,
     recurring_view,
     report_line,
 )
@@ -106,17 +106,17 @@ PaidBy = Annotated[EmailAddress | None, Field(description="E-mail address of the
 InvoiceOf = Annotated[InvoiceId | None, Field(description="Id of the invoice that is its receipt")]
 BookingOf = Annotated[BookingCode | None, Field(description="Code of the flight booking that is its receipt")]
 
-AskedMonth = Annotated[
+MonthParam = Annotated[
     str | None,
     Field(
         pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])$",
         description="Month, such as 2026-03; this one by default",
         examples=MONTHS,
     ),
-    Seen("month"),
+    ObservedField("month"),
 ]
-AskedBudget = Annotated[BudgetId | None, Field(description="Only expenses of this budget id")]
-AskedCategory = Annotated[BudgetCategoryId | None, Field(description="Only expenses of this category id")]
+BudgetParam = Annotated[BudgetId | None, Field(description="Only expenses of this budget id")]
+CategoryParam = Annotated[BudgetCategoryId | None, Field(description="Only expenses of this category id")]
 Since = Annotated[Day | None, Field(description="First day, such as 2026-03-05")]
 Until = Annotated[Day | None, Field(description="Last day, such as 2026-03-05")]
 UnusedOnly = Annotated[bool, Field(description="Only receipts that no expense names")]
@@ -160,7 +160,7 @@ def set_category_limit(budgets: Budgets, category: CategoryRef, monthly_limit: M
     if more == 0:
         raise ToolError("limit_unchanged", f"{category} has that limit already; nothing is left to do.")
     require_within_total(budgets, budget, more)
-    fixed, left = budgets.fixed(category), budgets.left(row)
+    fixed, left = budgets.sum_recurring(category), budgets.compute_remaining_cents(row)
     if monthly_limit < fixed:
         raise ToolError(
             "below_recurring", f"Recurring expenses of {category} take {fixed} cents a month; set at least these."
@@ -173,7 +173,7 @@ def set_category_limit(budgets: Budgets, category: CategoryRef, monthly_limit: M
 
 
 @server.write()
-def move_budget(budgets: Budgets, source: SourceRef, target: TargetRef, amount: Amount) -> Moved:
+def move_budget(budgets: Budgets, source: SourceRef, target: TargetRef, amount: Amount) -> MoveResult:
     """Move unspent money between two categories of a budget, for this month."""
     turn(budgets)
     giver, _ = open_category(budgets, source)
@@ -187,7 +187,7 @@ def move_budget(budgets: Budgets, source: SourceRef, target: TargetRef, amount: 
     require_left(budgets, giver, amount)
     giver = budgets.categories.change(source, moved=giver.moved - amount)
     taker = budgets.categories.change(target, moved=taker.moved + amount)
-    return Moved(source=category_view(budgets, giver), target=category_view(budgets, taker))
+    return MoveResult(source=category_view(budgets, giver), target=category_view(budgets, taker))
 
 
 @server.write(destructive=True, idempotent=True)
@@ -225,7 +225,7 @@ def record_expense(
     paid_by: PaidBy = None,
     invoice: InvoiceOf = None,
     booking: BookingOf = None,
-) -> Recorded:
+) -> ExpenseResult:
     """Record an expense of this month. Its category must have enough left."""
     turn(budgets)
     row, budget = open_category(budgets, category)
@@ -244,25 +244,25 @@ def record_expense(
         invoice=invoice,
         booking=booking,
     )
-    return recorded(budgets, budgets.expenses.put(expense))
+    return build_expense_result(budgets, budgets.expenses.put(expense))
 
 
 @server.write(destructive=True, idempotent=True)
-def remove_expense(budgets: Budgets, expense: ExpenseRef) -> Recorded:
+def remove_expense(budgets: Budgets, expense: ExpenseRef) -> ExpenseResult:
     """Remove an expense of this month and free its receipt."""
     turn(budgets)
     row = budgets.expenses[expense]
     open_category(budgets, row.category)
     require_open_day(budgets, row.day)
     budgets.expenses.remove(expense)
-    return recorded(budgets, row)
+    return build_expense_result(budgets, row)
 
 
 @server.read()
 def list_budget_expenses(
     budgets: Budgets,
-    budget: AskedBudget = None,
-    category: AskedCategory = None,
+    budget: BudgetParam = None,
+    category: CategoryParam = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = None,
@@ -270,7 +270,7 @@ def list_budget_expenses(
     """List expenses with their receipts, the latest first; amounts in cents."""
     if since and until and until < since:
         raise ToolError("empty_period", f"{until} is before {since}; swap the two days.")
-    rows = candidates(turned(budgets), budget, category)
+    rows = candidates(update_if_due(budgets), budget, category)
     found = [row for row in rows if (since is None or since <= row.day) and (until is None or row.day <= until)]
     return tuple(expense_view(row) for row in nlargest(limit or ROWS, found, key=attrgetter("day", "id")))
 
@@ -304,7 +304,7 @@ def add_recurring_expense(
     for known in budgets.recurring.where(category=category):
         if known.description.casefold() == description.casefold():
             raise ToolError("recurring_exists", f"{known.id} is for {known.description} already; stop that one first.")
-    free = row.monthly_limit - budgets.fixed(category)
+    free = row.monthly_limit - budgets.sum_recurring(category)
     if amount > free:
         raise ToolError(
             "over_monthly_limit",
@@ -313,13 +313,13 @@ def add_recurring_expense(
     is_to_come = day_of_month > budgets.now.day
     if is_to_come:
         require_left(budgets, row, amount)
-    rule = Recurring(
+    rule = RecurringExpense(
         id=budgets.recurring.new_id(),
         category=category,
         description=description,
         amount=amount,
         day_of_month=day_of_month,
-        next_month=budgets.month if is_to_come else after(budgets.month),
+        next_month=budgets.month if is_to_come else get_next_month(budgets.month),
     )
     return recurring_view(budgets.recurring.put(rule))
 
@@ -342,9 +342,9 @@ def list_budgets(budgets: Budgets, limit: Limit = None) -> tuple[BudgetView, ...
 
 
 @server.read()
-def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = None) -> Report:
+def get_budget_report(budgets: Budgets, budget: BudgetRef, month: MonthParam = None) -> Report:
     """Report a budget's month: categories with limits, spending and what is left."""
-    now = turned(budgets)
+    now = update_if_due(budgets)
     row, wanted = now.budgets[budget], month or now.month
     if wanted > now.month:
         raise ToolError("month_to_come", f"{wanted} has not begun; ask for {now.month} or an earlier month.")
@@ -363,4 +363,4 @@ def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = N
 @server.read()
 def list_receipts(budgets: Budgets, unused_only: UnusedOnly = False, limit: Limit = None) -> tuple[ReceiptView, ...]:
     """List invoices and flight bookings that an expense may name as its receipt."""
-    return tuple(islice(receipts(turned(budgets), unused_only), limit or ROWS))
+    return tuple(islice(receipts(update_if_due(budgets), unused_only), limit or ROWS))

@@ -16,7 +16,7 @@ from .state import (
     Category,
     Expense,
     ExpenseId,
-    Recurring,
+    RecurringExpense,
     RecurringExpenseId,
 )
 
@@ -97,7 +97,7 @@ class ExpenseView(Entity):
     booking: BookingCode | None = None
 
 
-class Recorded(Entity):
+class ExpenseResult(Entity):
     """An expense just recorded or removed, and what is left of its category this month."""
 
     __label__ = "the expense for {description}"
@@ -111,7 +111,7 @@ class Recorded(Entity):
     left: int
 
 
-class Moved(Entity):
+class MoveResult(Entity):
     """What two categories have left this month after money was moved."""
 
     source: CategoryView
@@ -130,18 +130,18 @@ class ReceiptView(Entity):
 
 
 def budget_view(budgets: Budgets, row: Budget) -> BudgetView:
-    return BudgetView.from_row(row, planned=budgets.planned(row.id))
+    return BudgetView.from_row(row, planned=budgets.sum_limits(row.id))
 
 
 def category_view(budgets: Budgets, row: Category) -> CategoryView:
-    spent = budgets.spent(row.id, budgets.month)
+    spent = budgets.sum_spending(row.id, budgets.month)
     return CategoryView.from_row(
         row, saved=row.saved or None, moved=row.moved or None, spent=spent, left=budgets.to_spend(row) - spent
     )
 
 
 def report_line(budgets: Budgets, row: Category, month: str) -> ReportLine:
-    is_open, spent = month == budgets.month, budgets.spent(row.id, month)
+    is_open, spent = month == budgets.month, budgets.sum_spending(row.id, month)
     return ReportLine(
         id=row.id,
         name=row.name,
@@ -151,7 +151,7 @@ def report_line(budgets: Budgets, row: Category, month: str) -> ReportLine:
     )
 
 
-def recurring_view(row: Recurring) -> RecurringView:
+def recurring_view(row: RecurringExpense) -> RecurringView:
     return RecurringView.from_row(row)
 
 
@@ -159,23 +159,23 @@ def expense_view(row: Expense) -> ExpenseView:
     return ExpenseView.from_row(row)
 
 
-def recorded(budgets: Budgets, row: Expense) -> Recorded:
-    return Recorded.from_row(row, left=budgets.left(budgets.categories[row.category]))
+def build_expense_result(budgets: Budgets, row: Expense) -> ExpenseResult:
+    return ExpenseResult.from_row(row, left=budgets.compute_remaining_cents(budgets.categories[row.category]))
 
 
 def receipts(budgets: Budgets, unused_only: bool) -> Iterator[ReceiptView]:
     """Yield the receipts, bookings first."""
     for flight in budgets.bookings:
-        expense = naming(budgets, flight.id)
+        expense = find_receipt_expense(budgets, flight.id)
         if expense is None or not unused_only:
             yield ReceiptView(booking=flight.id, subject=flight.subject, amount=flight.amount, expense=expense)
     for bill in budgets.invoices:
-        expense = naming(budgets, bill.id)
+        expense = find_receipt_expense(budgets, bill.id)
         if expense is None or not unused_only:
             yield ReceiptView(invoice=bill.id, subject=bill.subject, amount=bill.amount, expense=expense)
 
 
-def naming(budgets: Budgets, receipt: str) -> ExpenseId | None:
+def find_receipt_expense(budgets: Budgets, receipt: str) -> ExpenseId | None:
     """Return the id of the expense that names a receipt, or None."""
     rows = budgets.expenses.where(receipt=receipt)
     return rows[0].id if rows else None

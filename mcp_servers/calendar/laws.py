@@ -15,14 +15,14 @@ def confirmed_events_do_not_overlap(agenda: Agenda) -> bool:
         (event.calendar, start, start + event.length)
         for event in agenda.events
         if event.status == "confirmed"
-        for start in agenda.planned(event).values()
+        for start in agenda.map_starts_by_day(event).values()
     )
     return all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(taken))
 
 
 @server.invariant
 def everybody_is_known(agenda: Agenda) -> bool:
-    """Who organizes or is invited to an event is the user or a contact; nobody invites the user to his own event."""
+    """Organizers and guests are the user or contacts; no organizer is a guest of the same event."""
     known = {agenda.me, *(row.id for row in agenda.contacts)}
     return all(row.organizer is None or row.organizer in known for row in agenda.events) and all(
         row.invitee in known and row.event in agenda.events and row.invitee != agenda.events[row.event].organizer

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ..kit import Draw
-from ..people import EmailAddress, beginning, cast
+from ..people import EmailAddress, cast, get_start_time
 from .state import (
     ONE_DAY,
     Agenda,
@@ -80,7 +80,7 @@ class Planner:
             if day.weekday() < 5:
                 return day.replace(hour=self.draw.choice(SLOT_HOURS))
 
-    def free(self, calendar: CalendarId, first: int, last: int) -> datetime:
+    def take_free_slot(self, calendar: CalendarId, first: int, last: int) -> datetime:
         """Return a free slot of the calendar and mark it as taken."""
         slot = self.moment(first, last)
         while (calendar, slot) in self.taken:
@@ -110,7 +110,7 @@ class Planner:
 def seed(seed: int, size: str) -> Agenda:
     """Return the calendar of a seed; sizes are small, default and large."""
     draw, plan = Draw("calendar", seed), SIZES[size]
-    agenda = Agenda(seed, beginning(seed))
+    agenda = Agenda(seed, get_start_time(seed))
     if size == "large":
         agenda.events.width = agenda.invitations.width = 6
     for person in cast(seed, plan.contacts + 1)[1:]:
@@ -152,7 +152,7 @@ def add_holidays(planner: Planner) -> None:
 def add_series(planner: Planner, calendar: CalendarId) -> None:
     """Add an event that starts in the coming days and repeats for some weeks or months."""
     agenda, draw = planner.agenda, planner.draw
-    frequency: Frequency = draw.weighted(("weekly", "monthly"), (4, 1))
+    frequency: Frequency = draw.choose_weighted(("weekly", "monthly"), (4, 1))
     count = draw.integer(4, 10)
     slot, clash = agenda.now, True
     while clash:
@@ -169,15 +169,15 @@ def add_series(planner: Planner, calendar: CalendarId) -> None:
 def add_event(planner: Planner, calendar: CalendarId, past: bool) -> None:
     """Add an event of the user with some of the contacts."""
     agenda, days = planner.agenda, planner.size.days
-    slot = planner.free(calendar, -days, -1) if past else planner.free(calendar, 1, days)
+    slot = planner.take_free_slot(calendar, -days, -1) if past else planner.take_free_slot(calendar, 1, days)
     invite_some(planner, agenda.events.put(planner.event(calendar, slot, agenda.me, None)))
 
 
 def invite_some(planner: Planner, event: Event) -> None:
     """Invite one to four contacts to an event; most of them have answered."""
     draw = planner.draw
-    for contact in draw.sample(planner.contacts, draw.weighted((1, 2, 3, 4), (2, 4, 3, 1))):
-        answer: Answer = draw.weighted(("pending", "accepted", "declined", "tentative"), (4, 4, 1, 1))
+    for contact in draw.sample(planner.contacts, draw.choose_weighted((1, 2, 3, 4), (2, 4, 3, 1))):
+        answer: Answer = draw.choose_weighted(("pending", "accepted", "declined", "tentative"), (4, 4, 1, 1))
         planner.invite(event.id, contact, answer, event.start)
 
 
@@ -186,7 +186,7 @@ def add_invitation(planner: Planner, calendar: CalendarId, settled: bool) -> Non
     agenda, draw = planner.agenda, planner.draw
     accepted = settled and draw.chance(0.5)
     days = (2, planner.size.days)
-    slot = planner.free(calendar, *days) if accepted else planner.moment(*days)
+    slot = planner.take_free_slot(calendar, *days) if accepted else planner.moment(*days)
     event = planner.event(calendar, slot, draw.choice(planner.contacts), None)
     answer: Answer = "accepted" if accepted else "declined" if settled else "pending"
     status: Status = "confirmed" if accepted else "declined" if settled else "tentative"

@@ -121,28 +121,28 @@ class Agenda(State):
         """The user's email address."""
         return cast(self.seed, 1)[0].id
 
-    def planned(self, event: Event) -> Mapping[date, datetime]:
+    def map_starts_by_day(self, event: Event) -> Mapping[date, datetime]:
         """Return the starts of an event by day, in order, without the skipped days."""
         if event.series is None:
             return {event.start.date(): event.start}
         rule = self.series[event.series]
         return occurrences(event.start, rule.frequency, rule.count, rule.skipped)
 
-    def upcoming(self, event: Event) -> list[datetime]:
+    def list_upcoming_starts(self, event: Event) -> list[datetime]:
         """Return the starts of an event that are still to come."""
-        return [start for start in self.planned(event).values() if start > self.now]
+        return [start for start in self.map_starts_by_day(event).values() if start > self.now]
 
     def timetable(self, calendars: tuple[CalendarId, ...], first: date, last: date) -> Iterator[tuple[datetime, Event]]:
         """Yield the confirmed events of the calendars that begin on these days, by start."""
         repeating = [event for calendar in calendars for event in self.events.where(repeats_in=calendar)]
-        planned = [(event, self.planned(event)) for event in repeating]
+        planned = [(event, self.map_starts_by_day(event)) for event in repeating]
         for day in map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1)):
             found = [(event.start, event) for event in self.events.where(day=day) if event.calendar in calendars]
             found += [(starts[day], event) for event, starts in planned if day in starts]
             found.sort(key=lambda pair: (pair[0], pair[1].id))
             yield from found
 
-    def between(self, calendar: CalendarId, start: datetime, end: datetime) -> list[tuple[datetime, Event]]:
+    def list_events_between(self, calendar: CalendarId, start: datetime, end: datetime) -> list[tuple[datetime, Event]]:
         """Return the confirmed events of a calendar that overlap this period, by start. No event exceeds a day."""
         found = self.timetable((calendar,), start.date() - ONE_DAY, end.date())
         return [pair for pair in found if pair[0] < end and start < pair[0] + pair[1].length]

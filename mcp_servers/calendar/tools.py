@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Minute, Seen, Server, ToolError, minute_text
+from ..kit import Day, Minute, ObservedField, Server, ToolError, minute_text
 from ..people import EmailAddress, Person
 from .seed import seed
 from .state import (
@@ -92,12 +92,14 @@ Minutes = Annotated[
 ]
 Response = Annotated[Literal["accept", "decline", "tentative"], Field(description="Your answer")]
 
-Query = Annotated[str, Field(max_length=80, pattern=r"\S", description="Words of the title"), Seen("title")]
-AskedName = Annotated[
-    str | None, Field(max_length=60, pattern=r"\S", description="Name of the contact, or a part of it"), Seen("name")
+Query = Annotated[str, Field(max_length=80, pattern=r"\S", description="Words of the title"), ObservedField("title")]
+NameParam = Annotated[
+    str | None,
+    Field(max_length=60, pattern=r"\S", description="Name of the contact, or a part of it"),
+    ObservedField("name"),
 ]
-AskedCalendar = Annotated[CalendarId | None, Field(description="Only events of this calendar id")]
-AskedAnswer = Annotated[
+CalendarParam = Annotated[CalendarId | None, Field(description="Only events of this calendar id")]
+AnswerParam = Annotated[
     Literal["pending", "accepted", "declined", "tentative"] | None,
     Field(description="Only invitations with this answer"),
 ]
@@ -118,7 +120,7 @@ def live_event(agenda: Agenda, id: EventId) -> Event:
         raise ToolError("event_cancelled", f"{id} ({event.title}) is cancelled; create a new event instead.")
     if event.status == "declined":
         raise ToolError("event_declined", f"You declined {id} ({event.title}); accept its invitation first.")
-    if not agenda.upcoming(event):
+    if not agenda.list_upcoming_starts(event):
         raise ToolError("event_over", f"{id} ({event.title}) has started or is over; only coming events can change.")
     return event
 
@@ -155,7 +157,7 @@ def require_free(
 ) -> None:
     """Raise ToolError when a confirmed event of the calendar, other than `besides`, overlaps any of these times."""
     for start in starts:
-        for other, event in agenda.between(calendar, start, start + timedelta(minutes=duration)):
+        for other, event in agenda.list_events_between(calendar, start, start + timedelta(minutes=duration)):
             if event.id != besides:
                 raise ToolError(
                     "meeting_overlaps",
@@ -176,7 +178,7 @@ def list_calendars(agenda: Agenda) -> tuple[Calendar, ...]:
 
 
 @server.read()
-def find_contacts(agenda: Agenda, name: AskedName = None, limit: Limit = ROWS) -> tuple[Person, ...]:
+def find_contacts(agenda: Agenda, name: NameParam = None, limit: Limit = ROWS) -> tuple[Person, ...]:
     """Find the contacts you can invite, all or by name."""
     wanted = (name or "").strip().casefold()
     return tuple(islice((row for row in agenda.contacts if wanted in row.name.casefold()), limit))
@@ -184,7 +186,7 @@ def find_contacts(agenda: Agenda, name: AskedName = None, limit: Limit = ROWS) -
 
 @server.read()
 def list_events(
-    agenda: Agenda, calendar: AskedCalendar = None, since: Since = None, until: Until = None, limit: Limit = ROWS
+    agenda: Agenda, calendar: CalendarParam = None, since: Since = None, until: Until = None, limit: Limit = ROWS
 ) -> tuple[EventLine, ...]:
     """List events by start, from now on unless told otherwise."""
     if calendar is not None:
@@ -290,7 +292,7 @@ def set_reminder(agenda: Agenda, event: EventRef, minutes: Minutes) -> Reminders
         raise ToolError(
             "too_many_reminders", f"{event} has {MOST_REMINDERS} reminders, which is as many as it can have."
         )
-    start = agenda.upcoming(row)[0]
+    start = agenda.list_upcoming_starts(row)[0]
     if start - timedelta(minutes=minutes) <= agenda.now:
         raise ToolError(
             "reminder_too_late", f"{event} starts at {minute_text(start)}; that reminder would be in the past."
@@ -320,7 +322,7 @@ def invite_attendee(agenda: Agenda, event: EventRef, attendee: AttendeeRef) -> A
             event=event,
             invitee=attendee,
             answer="pending",
-            expires=agenda.upcoming(row)[0],
+            expires=agenda.list_upcoming_starts(row)[0],
         )
     )
     return attendance(agenda, row)
@@ -342,7 +344,7 @@ def attendance(agenda: Agenda, event: Event) -> Attendance:
 
 
 @server.read()
-def list_invitations(agenda: Agenda, answer: AskedAnswer = None, limit: Limit = ROWS) -> tuple[InvitationLine, ...]:
+def list_invitations(agenda: Agenda, answer: AnswerParam = None, limit: Limit = ROWS) -> tuple[InvitationLine, ...]:
     """List the invitations you got, by start."""
     rows = [row for row in agenda.invitations.where(invitee=agenda.me) if answer in (None, row.answer)]
     rows.sort(key=lambda row: (agenda.events[row.event].start, row.id))
@@ -380,7 +382,7 @@ def find_free_slots(agenda: Agenda, calendar: CalendarRef, day: OnDay, duration:
     closing = datetime.combine(day, CLOSING)
     require_future(agenda, closing)
     free_from, gaps = max(datetime.combine(day, OPENING), agenda.now + timedelta(minutes=1)), []
-    for start, event in agenda.between(calendar, free_from, closing):
+    for start, event in agenda.list_events_between(calendar, free_from, closing):
         gaps.append((free_from, start))
         free_from = max(free_from, start + event.length)
     gaps.append((free_from, closing))
@@ -426,6 +428,6 @@ def skip_occurrence(agenda: Agenda, series: SeriesRef, number: Number) -> Series
         raise ToolError("already_skipped", f"Occurrence {number} on {day} is skipped already; choose another one.")
     if start <= agenda.now:
         raise ToolError("in_the_past", f"Occurrence {number} was at {minute_text(start)}; choose one still to come.")
-    if agenda.upcoming(event) == [start]:
+    if agenda.list_upcoming_starts(event) == [start]:
         raise ToolError("last_occurrence", f"Nothing else is left of {series}; use cancel_event to cancel it.")
     return series_of(agenda, agenda.series.change(series, skipped=tuple(sorted((*rule.skipped, day)))))

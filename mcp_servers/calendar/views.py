@@ -164,7 +164,7 @@ def organizer_of(agenda: Agenda, event: Event) -> str | None:
 
 def series_of(agenda: Agenda, rule: Series) -> SeriesView:
     event = agenda.events[rule.event]
-    return SeriesView.from_row(rule, event=event.id, title=event.title, next=agenda.upcoming(event)[0])
+    return SeriesView.from_row(rule, event=event.id, title=event.title, next=agenda.list_upcoming_starts(event)[0])
 
 
 def line_of(agenda: Agenda, row: Invitation) -> InvitationLine:

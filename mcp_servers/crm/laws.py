@@ -82,11 +82,11 @@ def quotes_keep_to_the_price_list(crm: Crm) -> bool:
 
 @server.invariant
 def stages_are_earned(crm: Crm) -> bool:
-    """From discovery on somebody called, from proposal on a quote was sent, from negotiation on they met."""
-    return all(deal.stage == "lost" or earned(crm, deal) for deal in crm.deals)
+    """Deals from discovery on have a call, from proposal on a sent quote, from negotiation on a meeting."""
+    return all(deal.stage == "lost" or has_earned_stage(crm, deal) for deal in crm.deals)
 
 
-def earned(crm: Crm, deal: Deal) -> bool:
+def has_earned_stage(crm: Crm, deal: Deal) -> bool:
     kinds = [row.kind for row in crm.activities.where(deal=deal.id)]
     sent = any(quote.valid_until for quote in crm.quotes.where(deal=deal.id))
     place = STAGES.index(deal.stage)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from ..fake_text import Words
-from ..kit import Draw, fresh
-from ..people import COMPANIES, EmailAddress, beginning, cast
+from ..fake_text import FakeText
+from ..kit import Draw, derive_row_id
+from ..people import COMPANIES, EmailAddress, cast, get_start_time
 from ..people import Person as CastMember
 from .engine import domain_of
 from .state import (
@@ -222,7 +222,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Crm:
     """Return the customer database of a seed; sizes are small, default and large."""
-    crm, draw, scale = Crm(seed, beginning(seed)), Draw("crm", seed, size), SIZES[size]
+    crm, draw, scale = Crm(seed, get_start_time(seed)), Draw("crm", seed, size), SIZES[size]
     if size == "large":
         crm.activities.width = 6
     me, *others = cast(seed, max(40, scale.people))
@@ -249,7 +249,7 @@ def put_team(crm: Crm, draw: Draw, team: list[CastMember]) -> None:
     for place, person in enumerate(team):
         crm.team.put(
             SalesPerson(
-                id=fresh(crm.team, person.id),
+                id=derive_row_id(crm.team, person.id),
                 name=person.name,
                 email=person.id,
                 deal_limit=0,
@@ -268,8 +268,8 @@ def give_room(crm: Crm, draw: Draw) -> None:
 
 
 def put_people(crm: Crm, draw: Draw, people: list[CastMember]) -> None:
-    words = Words(draw)
-    for person in draw.shuffled(people):
+    words = FakeText(draw)
+    for person in draw.shuffle_items(people):
         crm.people.put(Person.from_row(person, job=words.job()))
 
 
@@ -280,18 +280,18 @@ def put_companies(crm: Crm, draw: Draw, scale: Size) -> None:
         if any(domain_of(person.id) == domain for person in crm.people):
             entries = [name, *(f"{name} {suffix}" for suffix in draw.sample(SUFFIXES, scale.entries))]
             names += [(entry, domain) for entry in entries]
-    for name in Words(draw).different("company", scale.others):
+    for name in FakeText(draw).different("company", scale.others):
         domain = f"{'-'.join(name.casefold().replace(',', ' ').split())}.example"
         names += [(name, domain), *([(f"{name} Group", domain)] if draw.chance(0.15) else [])]
-    for name, domain in draw.shuffled(names):
-        id = fresh(crm.companies, name)
+    for name, domain in draw.shuffle_items(names):
+        id = derive_row_id(crm.companies, name)
         crm.companies.put(Company(id=id, name=name, domain=domain, industry=draw.choice(INDUSTRIES)))
 
 
 def put_contacts_and_leads(crm: Crm, draw: Draw, scale: Size) -> None:
     """Add contacts, some archived, and leads of other people and of some contacts. The first people cover all kinds."""
     people, today, team = [row.id for row in crm.people], crm.now.date(), [row.id for row in crm.team]
-    rest = draw.shuffled(people[5:])
+    rest = draw.shuffle_items(people[5:])
     contacts = [people[0], people[4], *rest[: scale.contacts - 2]]
     leads = [people[1], people[3], *rest[scale.contacts - 2 :][: scale.leads - 2]]
     for place, id in enumerate(contacts):
@@ -312,7 +312,7 @@ def put_lead(crm: Crm, draw: Draw, id: EmailAddress, status: LeadStatus, owner: 
     person = crm.people[id]
     crm.leads.put(
         Lead(
-            id=fresh(crm.leads, f"{id}/{status}"),
+            id=derive_row_id(crm.leads, f"{id}/{status}"),
             person=id,
             name=person.name,
             company=person.company,
@@ -332,7 +332,7 @@ def put_products(crm: Crm, draw: Draw, count: int) -> None:
         step = TIERS.index(tier) + 1
         crm.products.put(
             Product(
-                id=fresh(crm.products, f"{family} {tier}"),
+                id=derive_row_id(crm.products, f"{family} {tier}"),
                 item=f"{family} {tier}",
                 price=draw.integer(4, 30) * 100 * step * step - draw.choice((0, 1, 5, 10)),
                 max_discount=draw.choice((5, 10, 20, 20, 30, 40)),
@@ -346,7 +346,7 @@ def put_deals(crm: Crm, draw: Draw, count: int) -> None:
     """Add the pipeline, with half of the contacts: a deal of the user in each open stage, then random deals."""
     active, team = [row for row in crm.contacts if not row.archived], [row.id for row in crm.team]
     contacts = active[len(active) // 2 :]
-    themes = draw.shuffled([f"{theme} {form}" for theme in THEMES for form in FORMS])
+    themes = draw.shuffle_items([f"{theme} {form}" for theme in THEMES for form in FORMS])
     for number in range(count):
         first = number < len(EARLY)
         stage = EARLY[number] if first else draw.choice((*EARLY, "proposal", "won", "lost"))

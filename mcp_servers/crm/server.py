@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Seen, Sensitive, Server
+from ..kit import Day, ObservedField, Sensitive, Server
 from ..people import EmailAddress
 from .seed import seed
 from .state import (
@@ -90,20 +90,20 @@ Due = Annotated[Day | None, Field(description="Day by which a task is to be done
 Query = Annotated[
     str | None,
     Field(max_length=80, pattern=r"\w", description="Words of a person's or company's name"),
-    Seen("name"),
+    ObservedField("name"),
 ]
 ProductQuery = Annotated[
     str | None,
     Field(max_length=80, pattern=r"\w", description="Words of the product's name", examples=PRODUCT_WORDS),
 ]
-AskedKind = Annotated[
+KindParam = Annotated[
     Literal["prospect", "lead", "contact", "sales person", "company"] | None, Field(description="Only these")
 ]
-AskedOwner = Annotated[SalesRepId | None, Field(description="Only deals of this sales person id")]
-AskedStage = Annotated[Stage | None, Field(description="Only deals in this stage; all open ones by default")]
+OwnerParam = Annotated[SalesRepId | None, Field(description="Only deals of this sales person id")]
+StageParam = Annotated[Stage | None, Field(description="Only deals in this stage; all open ones by default")]
 Until = Annotated[Day | None, Field(description="Only deals to be won until this day, such as 2026-03-05")]
-AskedPerson = Annotated[EmailAddress | None, Field(description="Only activities with this person's e-mail address")]
-AskedDeal = Annotated[SalesDealId | None, Field(description="Only activities on this deal")]
+PersonParam = Annotated[EmailAddress | None, Field(description="Only activities with this person's e-mail address")]
+DealParam = Annotated[SalesDealId | None, Field(description="Only activities on this deal")]
 Limit = Annotated[int, Field(ge=1, le=50, description="Most rows to return", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20])]
 
 ROWS = 5

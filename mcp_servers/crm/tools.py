@@ -26,26 +26,25 @@ from .engine import (
 from .server import (
     ROWS,
     ApprovalCode,
-    AskedDeal,
-    AskedKind,
-    AskedOwner,
-    AskedPerson,
-    AskedStage,
     CloseOn,
     CompanyRef,
     ContactRef,
+    DealParam,
     DealRef,
     Discount,
     Due,
     DuplicateRef,
     Kind,
+    KindParam,
     LeadRef,
     Limit,
     Loss,
     NewStage,
     NewTitle,
     OnDeal,
+    OwnerParam,
     OwnerRef,
+    PersonParam,
     PersonRef,
     ProductQuery,
     ProductRef,
@@ -53,6 +52,7 @@ from .server import (
     Query,
     QuoteRef,
     Source,
+    StageParam,
     TaskRef,
     Text,
     Title,
@@ -207,7 +207,7 @@ def approval_codes(crm: Crm) -> dict[tuple[str, str], str]:
 
 @server.read()
 def list_sales_activities(
-    crm: Crm, person: AskedPerson = None, deal: AskedDeal = None, limit: Limit = ROWS
+    crm: Crm, person: PersonParam = None, deal: DealParam = None, limit: Limit = ROWS
 ) -> tuple[ActivityLine, ...]:
     """List your open tasks by due day, or what was done, newest first."""
     if person is None and deal is None:
@@ -284,7 +284,7 @@ def complete_sales_task(crm: Crm, task: TaskRef) -> ActivityLine:
 
 @server.read()
 def list_sales_deals(
-    crm: Crm, owner: AskedOwner = None, stage: AskedStage = None, until: Until = None, limit: Limit = ROWS
+    crm: Crm, owner: OwnerParam = None, stage: StageParam = None, until: Until = None, limit: Limit = ROWS
 ) -> Pipeline:
     """List deals by closing day, with their number, total and expected cents."""
     wanted = None if owner is None else crm.team[owner].id
@@ -413,7 +413,7 @@ def convertible(crm: Crm, id: SalesLeadId) -> Lead:
 
 
 @server.read()
-def search_crm(crm: Crm, query: Query = None, kind: AskedKind = None, limit: Limit = ROWS) -> SearchResults:
+def search_crm(crm: Crm, query: Query = None, kind: KindParam = None, limit: Limit = ROWS) -> SearchResults:
     """Search people, companies and sales people by words of their names."""
     people = filter_by_name(crm.people, query) if kind not in ("company", "sales person") else ()
     companies = filter_by_name(crm.companies, query) if kind in (None, "company") else ()
@@ -440,17 +440,18 @@ def archive_crm_contact(crm: Crm, contact: ContactRef) -> PersonLine:
 @server.write(destructive=True, idempotent=True)
 def merge_companies(crm: Crm, company: CompanyRef, duplicate: DuplicateRef) -> CompanyLine:
     """Merge a company entered twice: its contacts and deals go to the one kept."""
-    kept, lost = crm.companies[company], crm.companies[duplicate]
-    if kept.id == lost.id:
+    survivor, lost = crm.companies[company], crm.companies[duplicate]
+    if survivor.id == lost.id:
         raise ToolError("same_company", f"{company} is one entry already; name another one to merge into it.")
-    if kept.domain != lost.domain:
+    if survivor.domain != lost.domain:
         raise ToolError(
             "not_duplicates",
-            f"{kept.name} has the domain {kept.domain} and {lost.name} {lost.domain}; merge entries of one domain.",
+            f"{survivor.name} has the domain {survivor.domain} and {lost.name} {lost.domain}; "
+            "merge entries of one domain.",
         )
     for contact in crm.contacts.where(company=duplicate):
         crm.contacts.change(contact.id, company=company)
     for deal in crm.deals.where(company=duplicate):
         crm.deals.change(deal.id, company=company)
     crm.companies.remove(duplicate)
-    return company_line(crm, kept)
+    return company_line(crm, survivor)

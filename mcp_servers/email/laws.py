@@ -92,7 +92,7 @@ def sent_drafts_became_messages(mail: Mail) -> bool:
 
 @server.invariant
 def sending_keeps_the_limits(mail: Mail) -> bool:
-    """No hour has more sent messages than allowed, and no message was sent with too large an attachment."""
+    """No hour exceeds the limit of sent messages, and no sent attachment exceeds the size limit."""
     sent = mail.messages.where(folder="sent")
     limit = mail.owner.hourly_limit
     return all(late.at - early.at >= HOUR for early, late in zip(sent, sent[limit:], strict=False)) and all(
@@ -102,5 +102,5 @@ def sending_keeps_the_limits(mail: Mail) -> bool:
 
 @server.invariant
 def only_what_came_in_is_unread(mail: Mail) -> bool:
-    """What was sent is never unread."""
+    """Sent messages are never unread."""
     return not any(row.unread for row in mail.messages.where(folder="sent"))

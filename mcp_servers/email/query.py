@@ -20,13 +20,13 @@ def parse(mail: Mail, query: str) -> list[Test]:
     for match in PIECE.finditer(query.casefold()):
         key, value, quoted, word = match.groups()
         if key in FILTERS:
-            tests.append(FILTERS[key](mail, wanted(key, value)))
+            tests.append(FILTERS[key](mail, parse_filter_value(key, value)))
         else:
             tests.append(contains(quoted or word or match[0]))
     return tests
 
 
-def wanted(key: str, value: str) -> str:
+def parse_filter_value(key: str, value: str) -> str:
     text = value.strip('"').strip()
     if not text:
         raise ToolError("bad_filter", f"{key}: needs its value right behind it, without a space.")

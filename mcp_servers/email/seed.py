@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Literal, NamedTuple
 
 from ..kit import Draw
-from ..people import COMPANIES, beginning, cast
+from ..people import COMPANIES, cast, get_start_time
 from ..shared_records import BookingCode, InvoiceId, bookings, invoices
 from .state import MOST_ATTACHED_KB, Contact, Draft, Folder, Label, LabelId, Mail, Mailbox, Message, Thread
 
@@ -107,12 +107,12 @@ class Notice(NamedTuple):
 
 def seed(seed: int, size: str) -> Mail:
     """Return the mailbox of a seed; sizes are small, default and large."""
-    mail = Mail(seed, beginning(seed))
+    mail = Mail(seed, get_start_time(seed))
     draw, scale = Draw("email", seed, size), SIZES[size]
     put_people(mail, draw, scale)
     put_labels(mail, draw, scale)
     subjects = draw.sample(SUBJECTS, len(scale.kinds) + scale.drafts)
-    kinds = draw.shuffled(scale.kinds)
+    kinds = draw.shuffle_items(scale.kinds)
     put_messages(mail, draw, kinds, subjects, plan_messages(draw, kinds, scale, mail.now))
     put_drafts(mail, draw, subjects[len(kinds) :])
     return mail
@@ -226,7 +226,7 @@ def put_drafts(mail: Mail, draw: Draw, subjects: list[str]) -> None:
     """Add drafts; the first is ready to be sent, others may lack a recipient or a proper text."""
     contacts = [contact for contact in mail.contacts if not contact.blocked]
     for number, subject in enumerate(subjects):
-        lacks = draw.weighted(("nothing", "recipient", "text"), (0.6, 0.2, 0.2)) if number else "nothing"
+        lacks = draw.choose_weighted(("nothing", "recipient", "text"), (0.6, 0.2, 0.2)) if number else "nothing"
         to = None if lacks == "recipient" else draw.choice(contacts)
         mail.drafts.put(
             Draft(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Seen, Server, ToolError
+from ..kit import ObservedField, Server, ToolError
 from ..people import COMPANIES, EmailAddress
 from .query import parse
 from .seed import seed
@@ -85,7 +85,9 @@ LabelName = Annotated[
     ),
 ]
 PersonName = Annotated[
-    str, Field(max_length=60, pattern=r"\S", description="Name of a person or company, or a part of it"), Seen("name")
+    str,
+    Field(max_length=60, pattern=r"\S", description="Name of a person or company, or a part of it"),
+    ObservedField("name"),
 ]
 Query = Annotated[
     str,
@@ -95,12 +97,12 @@ Query = Annotated[
         description="Words, from: to: subject: label: before:2026-03-05 after:2026-03-05 is:unread",
         examples=QUERIES,
     ),
-    Seen("subject"),
+    ObservedField("subject"),
 ]
 
-AskedFolder = Annotated[Folder | None, Field(description="Folder to list, inbox by default")]
-AskedLabel = Annotated[LabelId | None, Field(description="Only messages with this label id")]
-AskedStatus = Annotated[ReadStatus | None, Field(description="Only unread or only read messages")]
+FolderParam = Annotated[Folder | None, Field(description="Folder to list, inbox by default")]
+LabelParam = Annotated[LabelId | None, Field(description="Only messages with this label id")]
+StatusParam = Annotated[ReadStatus | None, Field(description="Only unread or only read messages")]
 NewRecipient = Annotated[EmailAddress | None, Field(description="New email address of the recipient")]
 Limit = Annotated[
     int | None,
@@ -291,7 +293,7 @@ def archive_message(mail: Mail, message: MessageRef) -> FiledMessage:
 
 @server.read()
 def list_messages(
-    mail: Mail, folder: AskedFolder = None, label: AskedLabel = None, status: AskedStatus = None, limit: Limit = None
+    mail: Mail, folder: FolderParam = None, label: LabelParam = None, status: StatusParam = None, limit: Limit = None
 ) -> tuple[MessageView, ...]:
     """List messages of a folder, newest first."""
     if label is not None:

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from .paths import BAD_NAME, LONGEST_NAME
 from .server import server
-from .state import Disk, Member, bytes_of, packed
-from .storage import MOST_BYTES, VERSIONS_KEPT
+from .state import Disk, Member, bytes_of, compute_archive_size
+from .storage import MAX_VERSIONS, MOST_BYTES
 from .tools_access import MOST_TAGS
 
 
@@ -48,7 +48,7 @@ def sizes_are_those_of_the_contents(disk: Disk) -> bool:
         sizes = {
             "directory": 0,
             "file": bytes_of(row.content),
-            "archive": packed(row.members),
+            "archive": compute_archive_size(row.members),
             "link": bytes_of(row.target or ""),
         }
         if row.size != sizes.get(row.kind, row.size) or row.size < 0 or (row.kind == "file" and row.size > MOST_BYTES):
@@ -58,7 +58,7 @@ def sizes_are_those_of_the_contents(disk: Disk) -> bool:
 
 @server.invariant
 def the_quota_is_kept(disk: Disk) -> bool:
-    """What the user's nodes take, the trash included, is what is counted, and no more than the quota."""
+    """The counted usage is the size of the user's nodes, including the trash, and stays within the quota."""
     shell = disk.shell
     return shell.used == sum(row.size for row in disk.nodes if row.owner == shell.user) and shell.used <= shell.quota
 
@@ -107,15 +107,15 @@ def permissions_are_nine_bits(disk: Disk) -> bool:
 @server.invariant
 def versions_are_of_text_files_in_order(disk: Disk) -> bool:
     """Only text files have versions, up to five, numbered without a gap, each no earlier than the one before."""
-    kept: dict[str, list[tuple[int, str]]] = {}
+    versions: dict[str, list[tuple[int, str]]] = {}
     for row in disk.versions:
         node = disk.nodes.get(row.node)
         if node is None or node.kind != "file" or row.size != bytes_of(row.content):
             return False
-        kept.setdefault(row.node, []).append((row.number, row.saved.isoformat()))
+        versions.setdefault(row.node, []).append((row.number, row.saved.isoformat()))
     return all(
-        len(rows) <= VERSIONS_KEPT and all(a[0] + 1 == b[0] and a[1] <= b[1] for a, b in pairwise(rows))
-        for rows in kept.values()
+        len(rows) <= MAX_VERSIONS and all(a[0] + 1 == b[0] and a[1] <= b[1] for a, b in pairwise(rows))
+        for rows in versions.values()
     )
 
 
@@ -130,7 +130,7 @@ def the_trash_knows_what_it_holds(disk: Disk) -> bool:
         and item.folder in disk.nodes
         and disk.nodes[item.folder].kind == "directory"
         and item.path.endswith(f"/{item.name}")
-        and item.size == sum(node.size for node in disk.below(disk.nodes[item.node]))
+        and item.size == sum(node.size for node in disk.walk_subtree(disk.nodes[item.node]))
         for item in disk.trash
     )
 

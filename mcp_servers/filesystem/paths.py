@@ -43,7 +43,7 @@ def locate(disk: Disk, path: str, follow: bool = True) -> Node:
             require(disk, node, ENTER)
         child = (disk.nodes[node.parent] if node.parent else node) if part == ".." else disk.child(node.id, part)
         if child is None:
-            raise missing(path, dangling=len(pending) >= tail)
+            raise build_path_error(path, dangling=len(pending) >= tail)
         if child.kind == "link" and (pending or follow):
             links, tail = links + 1, len(pending)
             if links > MOST_LINKS:
@@ -65,7 +65,7 @@ def start(disk: Disk, path: str) -> tuple[Node, list[str]]:
     return first, [part or "." for part in rest.split("/")][::-1] if rest else []
 
 
-def missing(path: str, dangling: bool) -> ToolError:
+def build_path_error(path: str, dangling: bool) -> ToolError:
     if dangling:
         return ToolError("dangling_link", f"{path} leads through a link whose target is gone; use another path.")
     return NotFound(f"There is no file or folder {path}; list_directory or find_files shows what there is.")
@@ -134,21 +134,21 @@ def require_open(disk: Disk, folder: Node) -> None:
     require(disk, folder, ENTER)
 
 
-def within(disk: Disk, nodes: Iterable[Node], under: Node) -> Iterator[tuple[Node, str]]:
+def filter_reachable_nodes(disk: Disk, nodes: Iterable[Node], under: Node) -> Iterator[tuple[Node, str]]:
     """Yield the nodes that a search from a folder downwards can reach, with their paths."""
     known: dict[NodeId | None, str | None] = {None: None}
     prefix, shell = disk.path(under).rstrip("/"), disk.shell
 
-    def opened(id: NodeId | None) -> str | None:
+    def resolve_folder_path(id: NodeId | None) -> str | None:
         """Return the path of a folder that the search enters; None when it lies elsewhere or is closed."""
         if id is not None and id not in known:
             folder = disk.nodes[id]
-            above = prefix if id == under.id else opened(folder.parent)
+            above = prefix if id == under.id else resolve_folder_path(folder.parent)
             enters = above is not None and allows(shell, folder, READ | ENTER)
             known[id] = (above if id == under.id else f"{above}/{folder.name}") if enters else None
         return known[id]
 
     for node in nodes:
-        path = opened(node.parent)
+        path = resolve_folder_path(node.parent)
         if path is not None:
             yield node, f"{path}/{node.name}"

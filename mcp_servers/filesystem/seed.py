@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from ..fake_text import Words
-from ..kit import Draw, fresh
-from ..people import beginning, cast
+from ..fake_text import FakeText
+from ..kit import Draw, derive_row_id
+from ..people import cast, get_start_time
 from .state import (
     COLLEAGUES,
     ROOT,
@@ -22,8 +22,8 @@ from .state import (
     Shell,
     TrashedItem,
     bytes_of,
+    compute_archive_size,
     login,
-    packed,
 )
 from .texts import TAGS, TOPICS, Writer
 
@@ -67,7 +67,7 @@ class Planter:
             self.names[parent][name] = None
         node = self.disk.nodes.put(
             Node(
-                id=fresh(self.disk.nodes, f"{parent}/{name}"),
+                id=derive_row_id(self.disk.nodes, f"{parent}/{name}"),
                 parent=parent,
                 name=name,
                 kind=kind,
@@ -75,7 +75,7 @@ class Planter:
                 group=group,
                 mode=mode,
                 size=rest.pop("size", bytes_of(rest.get("content", ""))),
-                modified=rest.pop("modified", None) or self.past(),
+                modified=rest.pop("modified", None) or self.draw_past_moment(),
                 **rest,
             )
         )
@@ -101,15 +101,15 @@ class Planter:
         draw, themed = self.draw, self.themes[parent.id]
         kind = themed if themed and draw.chance(0.7) else draw.choice(KINDS)
         kind = "reports" if text and kind in BINARY else kind
-        name, extension, topic = self.name(parent.id, kind)
-        rest["modified"] = self.writer.today = self.past()
+        name, extension, topic = self.draw_file_name(parent.id, kind)
+        rest["modified"] = self.writer.today = self.draw_past_moment()
         if kind in BINARY:
             rest |= {"content": f"{extension} {draw.integer(0, 10**9)}", "size": draw.integer(2, 90) * 411}
             return self.put(parent.id, name, "binary", owner, mode, **rest)
         content = self.writer.write(kind, extension, topic)
         return self.put(parent.id, name, "file", owner, mode, content=content, **rest)
 
-    def name(self, folder: NodeId, kind: str) -> tuple[str, str, str]:
+    def draw_file_name(self, folder: NodeId, kind: str) -> tuple[str, str, str]:
         """Return a file name that the folder does not contain yet, its extension and its topic."""
         draw, (forms, extensions) = self.draw, FORMS[kind]
         while True:
@@ -127,11 +127,11 @@ class Planter:
         """Add older contents of a text file, each a little shorter or longer than the one after it."""
         lines = node.content.splitlines()
         for number in range(1, count + 1):
-            kept = [*lines[: max(1, len(lines) * number // (count + 1))], "(to be continued)"]
-            content = "\n".join(kept) + "\n"
+            text = [*lines[: max(1, len(lines) * number // (count + 1))], "(to be continued)"]
+            content = "\n".join(text) + "\n"
             self.disk.versions.put(
                 FileVersion(
-                    id=fresh(self.disk.versions, f"{node.id}/{number}"),
+                    id=derive_row_id(self.disk.versions, f"{node.id}/{number}"),
                     node=node.id,
                     number=number,
                     content=content,
@@ -145,18 +145,18 @@ class Planter:
         draw, members = self.draw, dict[str, Member]()
         while len(members) < count:
             kind = draw.choice(("notes", "reports", "data", "letters"))
-            file, extension, topic = self.name(parent.id, kind)
+            file, extension, topic = self.draw_file_name(parent.id, kind)
             path = f"{draw.choice(('drafts', 'old'))}/{file}" if draw.chance(0.3) else file
             content = self.writer.write(kind, extension, topic)
             members[path] = Member(path=path, content=content, binary=False, size=bytes_of(content))
         packed_members = tuple(members[path] for path in sorted(members))
-        size = packed(packed_members)
+        size = compute_archive_size(packed_members)
         return self.put(parent.id, name, "archive", self.user, 0o644, size=size, members=packed_members)
 
     def link(self, parent: Node, name: str, target: str) -> Node:
         return self.put(parent.id, name, "link", self.user, 0o777, target=target, size=bytes_of(target))
 
-    def past(self) -> datetime:
+    def draw_past_moment(self) -> datetime:
         """Return a moment in the past thirteen months."""
         return self.disk.now - timedelta(days=self.draw.integer(1, 400), minutes=self.draw.integer(0, 540))
 
@@ -194,11 +194,11 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Disk:
     """Return the file server of a seed; sizes are small, default and large."""
-    disk, scale, draw = Disk(seed, beginning(seed)), SIZES[size], Draw("filesystem", seed, size)
+    disk, scale, draw = Disk(seed, get_start_time(seed)), SIZES[size], Draw("filesystem", seed, size)
     if size == "large":
         disk.nodes.width = disk.versions.width = 6
     people = [person.name for person in cast(seed, COLLEAGUES)]
-    companies = list(Words(draw).different("company", 6))
+    companies = list(FakeText(draw).different("company", 6))
     planter = Planter(disk, draw, Writer(draw, disk.now, people, companies), login(people[0]), draw.sample(TAGS, 8))
     root = planter.put(None, "", "directory", ROOT, 0o755)
     home = planter.folder(planter.folder(root, "home", ROOT), planter.user, planter.user, 0o750)
@@ -303,12 +303,12 @@ def plant_trash(planter: Planter, home: Node, folders: list[Node], count: int) -
         else:
             node = planter.file(folder, planter.user, text=True)
         path = disk.path(node)
-        inside = list(disk.below(node))
+        inside = list(disk.walk_subtree(node))
         last = max(one.modified for one in inside)
         disk.nodes.change(node.id, parent=None)
         disk.trash.put(
             TrashedItem(
-                id=fresh(disk.trash, node.id),
+                id=derive_row_id(disk.trash, node.id),
                 node=node.id,
                 folder=folder.id,
                 name=node.name,

@@ -165,7 +165,7 @@ Under = Annotated[
     DirectoryPath | None,
     Field(min_length=1, max_length=LONGEST, description="Folder to search with all below it, else where you work"),
 ]
-AskedDirectory = Annotated[
+DirectoryParam = Annotated[
     DirectoryPath | None,
     Field(min_length=1, max_length=LONGEST, description="Path of the folder, the working directory by default"),
 ]
@@ -173,7 +173,7 @@ RestoreTo = Annotated[
     DirectoryPath | None,
     Field(min_length=1, max_length=LONGEST, description="Folder to put it in, where it was by default"),
 ]
-AskedKind = Annotated[Literal["file", "folder", "archive", "link"] | None, Field(description="Only this kind")]
+KindParam = Annotated[Literal["file", "folder", "archive", "link"] | None, Field(description="Only this kind")]
 Sort = Annotated[Literal["name", "size", "modified"], Field(description="Order: by name, largest or newest first")]
 Scope = Annotated[
     Literal["only if empty", "with all contents"], Field(description="Whether a folder that is not empty may go")

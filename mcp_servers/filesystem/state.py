@@ -137,14 +137,14 @@ class Disk(State):
         """Return the nodes in a folder, sorted by name."""
         return sorted(self.nodes.where(parent=folder), key=attrgetter("name"))
 
-    def below(self, node: Node) -> Iterator[Node]:
+    def walk_subtree(self, node: Node) -> Iterator[Node]:
         """Yield the node and everything in it, folders before their contents."""
         yield node
         if node.kind == "directory":
             for child in self.children(node.id):
-                yield from self.below(child)
+                yield from self.walk_subtree(child)
 
-    def above(self, node: Node) -> Iterator[Node]:
+    def walk_ancestors(self, node: Node) -> Iterator[Node]:
         """Yield the folders that contain a node, the nearest first."""
         while node.parent is not None:
             node = self.nodes[node.parent]
@@ -159,7 +159,7 @@ class Disk(State):
         return "/".join(reversed(names)) or "/"
 
     def is_trashed(self, node: Node) -> bool:
-        top = [node, *self.above(node)][-1]
+        top = [node, *self.walk_ancestors(node)][-1]
         return top.name != ""
 
     def logins(self) -> Mapping[str, EmailAddress]:
@@ -187,6 +187,6 @@ def bytes_of(text: str) -> int:
     return len(text.encode())
 
 
-def packed(members: tuple[Member, ...]) -> int:
+def compute_archive_size(members: tuple[Member, ...]) -> int:
     """Return the bytes that an archive of these files takes: a third of their sizes plus an overhead for each."""
     return 22 + sum(30 + member.size // 3 for member in members)

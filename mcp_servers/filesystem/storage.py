@@ -7,7 +7,7 @@ from .paths import WRITE, locate_text
 from .state import Disk, FileVersion, Member, Node, NodeId, NodeKind, bytes_of
 
 MOST_BYTES = 20_000
-VERSIONS_KEPT = 5
+MAX_VERSIONS = 5
 NEW_FILE, NEW_FOLDER, NEW_LINK = 0o644, 0o755, 0o777
 
 
@@ -82,8 +82,8 @@ def rewrite(disk: Disk, node: Node, content: str) -> Node:
     """Replace a file's content and save the old one as a version; the oldest of more than five versions is dropped."""
     if bytes_of(content) > MOST_BYTES:
         raise ToolError("file_too_large", f"A text file has at most {MOST_BYTES} bytes; write less or use two files.")
-    kept = disk.versions.where(node=node.id)
-    number = kept[-1].number + 1 if kept else 1
+    versions = disk.versions.where(node=node.id)
+    number = versions[-1].number + 1 if versions else 1
     disk.versions.put(
         FileVersion(
             id=disk.versions.new_id(),
@@ -94,7 +94,7 @@ def rewrite(disk: Disk, node: Node, content: str) -> Node:
             saved=disk.now,
         )
     )
-    for version in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]:
+    for version in versions[: max(0, len(versions) + 1 - MAX_VERSIONS)]:
         disk.versions.remove(version.id)
     return put_content(disk, node, content)
 
@@ -108,7 +108,7 @@ def put_content(disk: Disk, node: Node, content: str) -> Node:
 
 def erase(disk: Disk, node: Node) -> int:
     """Delete a node and everything below it permanently; return the number of deleted nodes."""
-    doomed = list(disk.below(node))
+    doomed = list(disk.walk_subtree(node))
     for one in doomed:
         charge(disk, one.owner, -one.size)
         for version in disk.versions.where(node=one.id):
@@ -127,4 +127,4 @@ def require_not_in_use(disk: Disk, folder: Node) -> None:
 
 def is_within(disk: Disk, node: Node, folder: NodeId) -> bool:
     """Return whether a node is this folder or lies anywhere in it."""
-    return node.id == folder or any(above.id == folder for above in disk.above(node))
+    return node.id == folder or any(above.id == folder for above in disk.walk_ancestors(node))

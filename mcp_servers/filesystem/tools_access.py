@@ -28,7 +28,7 @@ from .server import (
     TagRef,
     server,
 )
-from .state import Disk, FileTagId, Member, Node, NodeKind, packed
+from .state import Disk, FileTagId, Member, Node, NodeKind, compute_archive_size
 from .storage import add
 from .views import ArchivePath, DirectoryPath, FileAccess, FileTags, access_of, name_of, tags_of
 
@@ -113,7 +113,7 @@ class PackedFile(Entity):
     bytes: int
 
 
-class Extracted(Entity):
+class ExtractedFolder(Entity):
     """The folder that was made of an archive, and how many files are in it."""
 
     __label__ = "the folder {name}"
@@ -132,7 +132,7 @@ def create_archive(disk: Disk, directory: DirectoryRef, path: NewArchive) -> Arc
     if not members:
         raise ToolError("nothing_to_archive", f"There are no files in {directory}; choose a folder that has some.")
     folder, name = archive_spot(disk, path)
-    node = add(disk, folder, name, "archive", size=packed(members), members=members)
+    node = add(disk, folder, name, "archive", size=compute_archive_size(members), members=members)
     return ArchiveState(id=ArchivePath(disk.path(node)), name=name, bytes=node.size, files=len(members))
 
 
@@ -172,7 +172,7 @@ def list_archive(disk: Disk, archive: ArchiveRef, limit: Limit = ROWS) -> tuple[
 
 
 @server.write(idempotent=True)
-def extract_archive(disk: Disk, archive: ArchiveRef, directory: IntoDirectory) -> Extracted:
+def extract_archive(disk: Disk, archive: ArchiveRef, directory: IntoDirectory) -> ExtractedFolder:
     """Extract an archive into a new folder that has its name."""
     node, into = locate_archive(disk, archive), locate_directory(disk, directory)
     name = node.name.removesuffix(ENDING)
@@ -184,7 +184,7 @@ def extract_archive(disk: Disk, archive: ArchiveRef, directory: IntoDirectory) -
         folder = folder_for(disk, path, folders)
         kind: NodeKind = "binary" if member.binary else "file"
         add(disk, folder, file, kind, content=member.content, size=member.size)
-    return Extracted(id=DirectoryPath(disk.path(top)), name=name_of(top), files=len(node.members))
+    return ExtractedFolder(id=DirectoryPath(disk.path(top)), name=name_of(top), files=len(node.members))
 
 
 def folder_for(disk: Disk, path: str, made: dict[str, Node]) -> Node:

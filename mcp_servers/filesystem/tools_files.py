@@ -16,6 +16,7 @@ from .paths import (
     READ,
     WRITE,
     allows,
+    filter_reachable_nodes,
     locate,
     locate_directory,
     locate_file,
@@ -23,19 +24,18 @@ from .paths import (
     require,
     require_open,
     require_spot,
-    within,
 )
 from .server import (
     ROWS,
-    AskedDirectory,
-    AskedKind,
     CopyName,
     Depth,
+    DirectoryParam,
     DirectoryRef,
     EntryRef,
     FileRef,
     FolderName,
     IntoDirectory,
+    KindParam,
     Limit,
     NewFolder,
     NewLink,
@@ -128,7 +128,7 @@ def change_directory(disk: Disk, directory: NextDirectory) -> WorkingDirectory:
 
 
 @server.read()
-def list_directory(disk: Disk, directory: AskedDirectory = None, sort: Sort = "name", limit: Limit = ROWS) -> Entries:
+def list_directory(disk: Disk, directory: DirectoryParam = None, sort: Sort = "name", limit: Limit = ROWS) -> Entries:
     """List what is in a folder: its folders, files and archives."""
     folder = locate_directory(disk, directory or ".")
     require(disk, folder, READ)
@@ -179,7 +179,7 @@ def discard(disk: Disk, node: Node) -> TrashEntry:
             folder=node.parent,
             name=node.name,
             path=disk.path(node),
-            size=sum(one.size for one in disk.below(node)),
+            size=sum(one.size for one in disk.walk_subtree(node)),
             deleted=disk.now,
         )
     )
@@ -243,9 +243,9 @@ def create_link(disk: Disk, target: TargetRef, path: NewLink) -> LinkState:
 
 # Tools that find files: by name, by words in their contents, by tag.
 
-WHOLE_WORD = re.compile(r"(?<![^\W_])(?<![*?])[^\W_]+(?![^\W_]|[*?])")
+COMPLETE_WORD = re.compile(r"(?<![^\W_])(?<![*?])[^\W_]+(?![^\W_]|[*?])")
 GAP = r"(?:[^\w\n]|_)+"
-SHOWN = 120
+EXCERPT_CHARS = 120
 
 
 class Match(Entity):
@@ -260,16 +260,18 @@ class Match(Entity):
 
 @server.read()
 def find_files(
-    disk: Disk, pattern: Pattern, directory: Under = None, kind: AskedKind = None, limit: Limit = ROWS
+    disk: Disk, pattern: Pattern, directory: Under = None, kind: KindParam = None, limit: Limit = ROWS
 ) -> Entries:
     """Find files and folders by name, in a folder and all below it."""
-    under = searched(disk, directory)
+    under = locate_search_folder(disk, directory)
     matches = glob(pattern)
     named = (node for node in candidates(disk, pattern) if node.id != under.id and matches.fullmatch(node.name))
-    return entries(list(within(disk, (node for node in named if kind in (None, kind_of(node))), under)), limit)
+    return entries(
+        list(filter_reachable_nodes(disk, (node for node in named if kind in (None, kind_of(node))), under)), limit
+    )
 
 
-def searched(disk: Disk, directory: str | None) -> Node:
+def locate_search_folder(disk: Disk, directory: str | None) -> Node:
     """Return the folder in which a search begins."""
     under = locate_directory(disk, directory or ".")
     require(disk, under, READ)
@@ -284,19 +286,19 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 def candidates(disk: Disk, pattern: str) -> Iterable[Node]:
     """Return the nodes that may match: those with the rarest whole word of the pattern, or all if it has none."""
-    found = [disk.nodes.where(name_words=word) for word in dict.fromkeys(WHOLE_WORD.findall(pattern.casefold()))]
+    found = [disk.nodes.where(name_words=word) for word in dict.fromkeys(COMPLETE_WORD.findall(pattern.casefold()))]
     return min(found, key=len, default=disk.nodes)
 
 
 @server.read()
 def search_file_contents(disk: Disk, text: Words, directory: Under = None, limit: Limit = ROWS) -> tuple[Match, ...]:
     """Search the contents of text files for words. The first line of each file that holds them is shown."""
-    under, words = searched(disk, directory), WORD.findall(text.casefold())
+    under, words = locate_search_folder(disk, directory), WORD.findall(text.casefold())
     if not words:
         raise ToolError("no_words", "There is no word or number to search for; name at least one.")
     holding = min((disk.nodes.where(words=word) for word in dict.fromkeys(words)), key=len)
     phrase = re.compile(rf"(?<![^\W_]){GAP.join(words)}(?![^\W_])")
-    readable = within(disk, (node for node in holding if allows(disk.shell, node, READ)), under)
+    readable = filter_reachable_nodes(disk, (node for node in holding if allows(disk.shell, node, READ)), under)
     found = ((node, path, line_of(node, phrase)) for node, path in readable)
     matches = (
         Match(id=FilePath(path), name=node.name, line=line[0], text=line[1]) for node, path, line in found if line
@@ -311,16 +313,16 @@ def line_of(node: Node, phrase: re.Pattern[str]) -> tuple[int, str] | None:
     if found is None:
         return None
     number = text.count("\n", 0, found.start())
-    return number + 1, node.content.split("\n")[number][:SHOWN]
+    return number + 1, node.content.split("\n")[number][:EXCERPT_CHARS]
 
 
 @server.read()
 def find_tagged_files(disk: Disk, tag: TagRef, directory: Under = None, limit: Limit = ROWS) -> tuple[FileEntry, ...]:
     """Find files by tag, in a folder and all below it."""
-    under, tagged = searched(disk, directory), disk.nodes.where(tags=tag)
+    under, tagged = locate_search_folder(disk, directory), disk.nodes.where(tags=tag)
     if not tagged:
         raise ToolError("no_such_tag", f"No file has the tag {tag}; get_file_info shows the tags of a file.")
-    return tuple(file_entry(node, path) for node, path in islice(within(disk, tagged, under), limit))
+    return tuple(file_entry(node, path) for node, path in islice(filter_reachable_nodes(disk, tagged, under), limit))
 
 
 # Tools that create, move and delete folders.
@@ -359,7 +361,7 @@ def delete_directory(disk: Disk, directory: DirectoryRef, scope: Scope = "only i
     """Move a folder to the trash, by default only when it is empty."""
     node = locate_directory(disk, directory, follow=False)
     require_removable(disk, node)
-    inside = list(disk.below(node))[1:]
+    inside = list(disk.walk_subtree(node))[1:]
     if inside and scope == "only if empty":
         raise ToolError(
             "directory_not_empty", f'{directory} holds {len(inside)} items; ask for the scope "with all contents".'

@@ -40,7 +40,7 @@ from .views import (
 # Tools that read files: whole, their first or last lines, or two files compared.
 
 READ_AT_ONCE = 1_500
-COMPARED_LINES, SHOWN_LINES = 400, 20
+COMPARED_LINES, LISTED_LINES = 400, 20
 
 
 class Comparison(Entity):
@@ -92,7 +92,7 @@ def compare_files(disk: Disk, file: FileRef, other: OtherFile) -> Comparison:
     return Comparison(
         added=sum(line.startswith("+") for line in changes),
         removed=sum(line.startswith("-") for line in changes),
-        changes=tuple(changes[:SHOWN_LINES]) or None,
+        changes=tuple(changes[:LISTED_LINES]) or None,
     )
 
 
@@ -146,8 +146,8 @@ def empty_trash(disk: Disk) -> EmptiedTrash:
 @server.read()
 def list_file_versions(disk: Disk, file: FileRef, limit: Limit = ROWS) -> tuple[VersionEntry, ...]:
     """List the kept versions of a text file, the newest first."""
-    kept = disk.versions.where(node=locate_text(disk, file).id)
-    return tuple(version_entry(version) for version in kept[::-1][:limit])
+    versions = disk.versions.where(node=locate_text(disk, file).id)
+    return tuple(version_entry(version) for version in versions[::-1][:limit])
 
 
 @server.write()
@@ -165,17 +165,17 @@ def restore_file_version(disk: Disk, version: VersionRef) -> FileState:
 def undo_file_change(disk: Disk, file: FileRef) -> FileState:
     """Undo the last change of a text file; its newest version is used up."""
     node = editable(disk, file)
-    kept = disk.versions.where(node=node.id)
-    if not kept:
+    versions = disk.versions.where(node=node.id)
+    if not versions:
         raise ToolError("nothing_to_undo", f"No earlier version of {file} is kept; nothing can be undone.")
-    last = disk.versions.remove(kept[-1].id)
+    last = disk.versions.remove(versions[-1].id)
     return file_state(disk, put_content(disk, node, last.content))
 
 
 # Tools that create text files and change their contents.
 
 
-def closed(text: str) -> str:
+def ensure_trailing_newline(text: str) -> str:
     """Return the text with a line break at the end of its last line."""
     return text if not text or text.endswith("\n") else f"{text}\n"
 
@@ -184,20 +184,20 @@ def closed(text: str) -> str:
 def create_file(disk: Disk, path: NewFile, content: Content) -> FileState:
     """Create a text file in a folder that exists."""
     folder, name = locate_spot(disk, path)
-    return file_state(disk, add_text(disk, folder, name, closed(content)))
+    return file_state(disk, add_text(disk, folder, name, ensure_trailing_newline(content)))
 
 
 @server.write()
 def write_file(disk: Disk, file: FileRef, content: Content) -> FileState:
     """Overwrite a text file; the old text is kept as a version."""
-    return file_state(disk, rewrite(disk, editable(disk, file), closed(content)))
+    return file_state(disk, rewrite(disk, editable(disk, file), ensure_trailing_newline(content)))
 
 
 @server.write()
 def append_to_file(disk: Disk, file: FileRef, text: Addition) -> FileState:
     """Append lines to a text file; the old text is kept as a version."""
     node = editable(disk, file)
-    return file_state(disk, rewrite(disk, node, closed(node.content) + closed(text)))
+    return file_state(disk, rewrite(disk, node, ensure_trailing_newline(node.content) + ensure_trailing_newline(text)))
 
 
 @server.write()

@@ -38,20 +38,20 @@ def fee_for(restaurant: Restaurant, far: int) -> int:
     return restaurant.fee + CENTS_PER_KILOMETRE * max(0, (far - FREE_METRES + 999) // 1_000)
 
 
-def needed(restaurant: Restaurant, far: int) -> timedelta:
+def compute_delivery_time(restaurant: Restaurant, far: int) -> timedelta:
     """Return the time from the start of cooking to the delivery."""
-    return restaurant.prep * MINUTE + riding(far)
+    return restaurant.prep * MINUTE + compute_riding_time(far)
 
 
-def riding(far: int) -> timedelta:
+def compute_riding_time(far: int) -> timedelta:
     return RIDING + far // METRES_PER_MINUTE * MINUTE
 
 
 def times_of(restaurant: Restaurant, far: int, placed: datetime, arrives: datetime | None = None) -> Times:
     """Return the times of an order placed at `placed`, to arrive at `arrives` or as soon as possible."""
-    cooking = placed + STARTING if arrives is None else arrives - needed(restaurant, far)
+    cooking = placed + STARTING if arrives is None else arrives - compute_delivery_time(restaurant, far)
     collected = cooking + restaurant.prep * MINUTE
-    return Times(placed + ACCEPTING, cooking, collected, collected + riding(far))
+    return Times(placed + ACCEPTING, cooking, collected, collected + compute_riding_time(far))
 
 
 def status_of(delivery: Delivery, order: Order) -> OrderStatus:
@@ -113,7 +113,7 @@ def restaurant_of(cart: list[Line]) -> FoodRestaurantId | None:
     return cart[0].restaurant if cart else None
 
 
-def applied(delivery: Delivery) -> Promo | None:
+def find_applied_promo(delivery: Delivery) -> Promo | None:
     """Return the promo code on the cart, or None."""
     found = delivery.promos.where(applied=True)
     return found[0] if found else None
@@ -152,13 +152,13 @@ def put_dish(delivery: Delivery, dish: Dish, quantity: int, option: str | None) 
             dish=dish.id,
             name=dish.name,
             quantity=quantity,
-            price=dish.price + extra(dish, option),
+            price=dish.price + get_option_surcharge(dish, option),
             option=option,
         )
     )
 
 
-def extra(dish: Dish, option: str | None) -> int:
+def get_option_surcharge(dish: Dish, option: str | None) -> int:
     """Return the surcharge of an option in cents. Raises ToolError when the dish does not have the option."""
     if option is None:
         return 0
@@ -194,14 +194,14 @@ def require_fitting(delivery: Delivery, promo: Promo) -> None:
 
 def drop_promo(delivery: Delivery) -> None:
     """Remove the promo code from the cart when the cart no longer reaches its minimum."""
-    promo = applied(delivery)
+    promo = find_applied_promo(delivery)
     if promo is not None and (not delivery.cart or subtotal(delivery.cart) < promo.minimum):
         delivery.promos.change(promo.id, applied=False)
 
 
 def cart_view(delivery: Delivery, found: tuple[Offer, ...] | None = None) -> CartView:
     """Return the view of the cart, with the promo codes found for it."""
-    cart, promo = delivery.cart, applied(delivery)
+    cart, promo = delivery.cart, find_applied_promo(delivery)
     owner, cents = restaurant_of(cart), subtotal(cart)
     restaurant = None if owner is None else delivery.restaurants[owner]
     lack = 0 if restaurant is None else max(0, restaurant.minimum - cents)

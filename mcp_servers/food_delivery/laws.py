@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from .engine import (
     MOST_PORTIONS,
+    compute_delivery_time,
     distance,
-    extra,
     fee_for,
-    needed,
+    get_option_surcharge,
     refund_for_missing,
     restaurant_of,
     status_of,
@@ -20,7 +20,7 @@ from .server import server
 from .state import Delivery, Line, Order
 
 
-def ordered(delivery: Delivery) -> list[Line]:
+def list_ordered_lines(delivery: Delivery) -> list[Line]:
     return [line for line in delivery.lines if line.order is not None]
 
 
@@ -28,19 +28,19 @@ def ordered(delivery: Delivery) -> list[Line]:
 def totals_add_up(delivery: Delivery) -> bool:
     """An order costs its dishes less the discount, the fee of its distance and the tip; neither exceeds the dishes."""
     costs = Counter[str]()
-    for line in ordered(delivery):
+    for line in list_ordered_lines(delivery):
         costs[str(line.order)] += line.price * line.quantity
     return len(costs) == len(delivery.orders) and all(
         row.subtotal == costs[row.id]
         and row.total == row.subtotal - row.discount + row.fee + row.tip
-        and row.fee == fee_for(delivery.restaurants[row.restaurant], way(delivery, row))
+        and row.fee == fee_for(delivery.restaurants[row.restaurant], get_delivery_distance(delivery, row))
         and 0 <= row.discount <= row.subtotal
         and 0 <= row.tip <= row.subtotal
         for row in delivery.orders
     )
 
 
-def way(delivery: Delivery, order: Order) -> int:
+def get_delivery_distance(delivery: Delivery, order: Order) -> int:
     return distance(delivery, delivery.restaurants[order.restaurant], order.address)
 
 
@@ -50,12 +50,12 @@ def orders_keep_to_their_restaurant(delivery: Delivery) -> bool:
     owners = {str(row.id): row.restaurant for row in delivery.orders}
     if not all(
         delivery.dishes[line.dish].restaurant == line.restaurant == owners.get(str(line.order))
-        for line in ordered(delivery)
+        for line in list_ordered_lines(delivery)
     ):
         return False
     return all(
         row.subtotal >= delivery.restaurants[row.restaurant].minimum
-        and way(delivery, row) <= delivery.restaurants[row.restaurant].radius
+        and get_delivery_distance(delivery, row) <= delivery.restaurants[row.restaurant].radius
         and row.address in delivery.addresses
         for row in delivery.orders
     )
@@ -67,7 +67,9 @@ def the_cart_is_of_one_restaurant(delivery: Delivery) -> bool:
     owner, ways = restaurant_of(delivery.cart), [(line.dish, line.option) for line in delivery.cart]
     for line in delivery.cart:
         dish = delivery.dishes[line.dish]
-        if not line.restaurant == dish.restaurant == owner or line.price != dish.price + extra(dish, line.option):
+        if not line.restaurant == dish.restaurant == owner or line.price != dish.price + get_option_surcharge(
+            dish, line.option
+        ):
             return False
     return len(dict.fromkeys(ways)) == len(ways)
 
@@ -86,10 +88,10 @@ def the_cart_can_be_cooked(delivery: Delivery) -> bool:
 
 @server.invariant
 def no_portion_is_lost(delivery: Delivery) -> bool:
-    """Of each dish, what is left and what was ordered and not cancelled is all that was ever supplied."""
+    """For each dish, remaining portions plus ordered ones that were not cancelled equal the portions supplied."""
     cancelled = dict.fromkeys(row.id for row in delivery.orders if row.cancelled is not None)
     sold = Counter[str]()
-    for line in ordered(delivery):
+    for line in list_ordered_lines(delivery):
         sold[line.dish] += 0 if line.order in cancelled else line.quantity
     return all(row.left >= 0 and row.left + sold[row.id] == row.supplied for row in delivery.dishes)
 
@@ -127,7 +129,7 @@ def orders_only_move_on(delivery: Delivery) -> bool:
         moments = (row.placed, row.accepted, row.cooking, row.collected, row.delivered)
         if not all(before < after for before, after in pairwise(moments)) or row.placed > delivery.now:
             return False
-        if row.delivered - row.cooking != needed(restaurant, way(delivery, row)):
+        if row.delivered - row.cooking != compute_delivery_time(restaurant, get_delivery_distance(delivery, row)):
             return False
         if row.cancelled is not None and not row.placed <= row.cancelled < row.cooking:
             return False

@@ -6,10 +6,19 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from ..distance import metres
-from ..kit import Draw, fresh
-from ..people import FIRST, beginning
+from ..kit import Draw, derive_row_id
+from ..people import FIRST, get_start_time
 from ..places import Place, places
-from .engine import MINUTE, STARTING, discount_of, distance, fee_for, needed, refund_for_missing, times_of
+from .engine import (
+    MINUTE,
+    STARTING,
+    compute_delivery_time,
+    discount_of,
+    distance,
+    fee_for,
+    refund_for_missing,
+    times_of,
+)
 from .state import Address, Allergen, Cuisine, Delivery, Dish, Extra, FoodOrderId, Line, Order, Promo, Restaurant
 
 # Menus of each cuisine (name, usual price in cents, allergens), and the options of dishes.
@@ -119,7 +128,7 @@ def add_orders(delivery: Delivery, draw: Draw, older: int) -> None:
 
 def time_to(delivery: Delivery, restaurant: Restaurant) -> timedelta:
     """Return the time from the start of cooking to the arrival at the user's home."""
-    return needed(restaurant, distance(delivery, restaurant, delivery.home.id))
+    return compute_delivery_time(restaurant, distance(delivery, restaurant, delivery.home.id))
 
 
 def put_order(
@@ -170,7 +179,7 @@ def put_order(
 def put_lines(delivery: Delivery, draw: Draw, restaurant: Restaurant, order: FoodOrderId, least: int) -> list[Line]:
     """Add dishes to an order, one to three of each (more of the first if needed), for `least` cents or more."""
     lines, cents = list[Line](), 0
-    for dish in draw.shuffled(delivery.dishes.where(restaurant=restaurant.id)):
+    for dish in draw.shuffle_items(delivery.dishes.where(restaurant=restaurant.id)):
         extra = draw.choice(dish.options) if dish.options and draw.chance(0.3) else None
         delivery.lines.cause = f"seed/{order}/{dish.id}"
         line = Line(
@@ -235,7 +244,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Delivery:
     """Return the food delivery of a seed; sizes are small, default and large."""
-    delivery, draw, scale = Delivery(seed, beginning(seed)), Draw("food_delivery", seed, size), SIZES[size]
+    delivery, draw, scale = Delivery(seed, get_start_time(seed)), Draw("food_delivery", seed, size), SIZES[size]
     if size == "large":
         delivery.dishes.width = delivery.orders.width = delivery.lines.width = 6
     for place in places(seed, scale.places):
@@ -257,7 +266,7 @@ def draw_restaurant(delivery: Delivery, draw: Draw, place: Place) -> Restaurant:
     radius, far = draw.choice((2_000, 3_000, 4_000, 5_000, 6_000, 8_000)), metres(place, delivery.home)
     votes = draw.integer(20, 900)
     return Restaurant(
-        id=fresh(delivery.restaurants, place.id),
+        id=derive_row_id(delivery.restaurants, place.id),
         place=place.id,
         name=place.name,
         cuisine=draw.choice(CAFES if place.kind == "cafe" else KITCHENS),
@@ -281,7 +290,7 @@ def put_menu(delivery: Delivery, draw: Draw, restaurant: Restaurant, count: int)
         options = draw.sample(OPTIONS, draw.integer(0, 3))
         delivery.dishes.put(
             Dish(
-                id=fresh(delivery.dishes, f"{restaurant.id}/{name}"),
+                id=derive_row_id(delivery.dishes, f"{restaurant.id}/{name}"),
                 restaurant=restaurant.id,
                 name=name,
                 price=price + draw.integer(-2, 6) * price // 200 * 10,
@@ -307,7 +316,7 @@ def put_promos(delivery: Delivery, draw: Draw, count: int) -> None:
     for number, code in enumerate(draw.sample(names, count)):
         delivery.promos.put(
             Promo(
-                id=fresh(delivery.promos, code),
+                id=derive_row_id(delivery.promos, code),
                 code=code,
                 percent=int(code[-2:]),
                 most=draw.choice((300, 400, 500, 800, 1_000)),
@@ -324,5 +333,5 @@ def put_cart(delivery: Delivery, draw: Draw) -> None:
     if draw.chance(0.35):
         dish = draw.choice(ready)
         delivery.lines.put(
-            Line.from_row(dish, id=fresh(delivery.lines, "cart"), dish=dish.id, quantity=draw.integer(1, 2))
+            Line.from_row(dish, id=derive_row_id(delivery.lines, "cart"), dish=dish.id, quantity=draw.integer(1, 2))
         )

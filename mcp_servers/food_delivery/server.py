@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Minute, Seen, Server
+from ..kit import Minute, ObservedField, Server
 from ..places import PlaceId
 from .seed import seed
 from .state import Allergen, Cuisine, DishId, FoodCartLineId, FoodOrderId, FoodOrderLineId, FoodRestaurantId
@@ -45,12 +45,12 @@ NewPortions = Annotated[
 OptionName = Annotated[
     str | None,
     Field(max_length=40, pattern=r"\S", description="One of the dish's options", examples=OPTION_NAMES),
-    Seen("option"),
+    ObservedField("option"),
 ]
 Code = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9]{4,20}$", description="Promo code, letters and digits", examples=CODES),
-    Seen("code"),
+    ObservedField("code"),
 ]
 DeliverAt = Annotated[
     Minute | None,
@@ -66,15 +66,15 @@ CourierStars = Annotated[
 ]
 Mark = Annotated[Literal["favourite", "not favourite"], Field(description="What the restaurant should be to you")]
 
-AskedCuisine = Annotated[Cuisine | None, Field(description="Only restaurants of this cuisine")]
-AskedName = Annotated[
+CuisineParam = Annotated[Cuisine | None, Field(description="Only restaurants of this cuisine")]
+NameParam = Annotated[
     str | None,
     Field(max_length=60, pattern=r"\S", description="Name of the restaurant, or a part of it", examples=NAMES),
-    Seen("name"),
+    ObservedField("name"),
 ]
-AskedAddress = Annotated[PlaceId | None, Field(description="Id of the place to deliver to, your home by default")]
+AddressParam = Annotated[PlaceId | None, Field(description="Id of the place to deliver to, your home by default")]
 Only = Annotated[Literal["open", "favourite"] | None, Field(description="Only those open now, or your favourites")]
 Without = Annotated[Allergen | None, Field(description="Leave out dishes with this allergen")]
-AskedStatus = Annotated[OrderStatus | None, Field(description="Only food orders of this status")]
-AskedRestaurant = Annotated[FoodRestaurantId | None, Field(description="Only food orders from this restaurant id")]
+StatusParam = Annotated[OrderStatus | None, Field(description="Only food orders of this status")]
+RestaurantParam = Annotated[FoodRestaurantId | None, Field(description="Only food orders from this restaurant id")]
 Limit = Annotated[int, Field(ge=1, le=50, description="Most rows to return", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20])]

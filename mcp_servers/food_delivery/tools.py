@@ -13,13 +13,13 @@ from ..places import PlaceId
 from .engine import (
     STARTING,
     Times,
-    applied,
     cart_view,
+    compute_delivery_time,
     discount_of,
     distance,
     drop_promo,
     fee_for,
-    needed,
+    find_applied_promo,
     offers,
     put_dish,
     rating,
@@ -36,19 +36,17 @@ from .engine import (
 )
 from .server import (
     ROWS,
+    AddressParam,
     AddressRef,
-    AskedAddress,
-    AskedCuisine,
-    AskedName,
-    AskedRestaurant,
-    AskedStatus,
     Code,
     CourierStars,
+    CuisineParam,
     DeliverAt,
     DishRef,
     Limit,
     LineRef,
     Mark,
+    NameParam,
     NewPortions,
     Only,
     OptionName,
@@ -56,8 +54,10 @@ from .server import (
     OrderRef,
     OrderTip,
     Portions,
+    RestaurantParam,
     RestaurantRef,
     Stars,
+    StatusParam,
     Tip,
     Without,
     server,
@@ -88,7 +88,7 @@ def not_cancelled(delivery: Delivery, id: FoodOrderId) -> Order:
     return row
 
 
-def delivered(delivery: Delivery, id: FoodOrderId) -> Order:
+def require_delivered(delivery: Delivery, id: FoodOrderId) -> Order:
     """Return the order, if it was delivered. Raises ToolError when it was cancelled or is not there yet."""
     row = not_cancelled(delivery, id)
     if status_of(delivery, row) != "delivered":
@@ -111,7 +111,7 @@ def tip_courier(delivery: Delivery, order: OrderRef, amount: Tip) -> OrderView:
 @server.write(destructive=True, idempotent=True)
 def rate_food_order(delivery: Delivery, order: OrderRef, food: Stars, courier: CourierStars = None) -> OrderView:
     """Rate the food, and the courier, of a delivered order, once."""
-    row = delivered(delivery, order)
+    row = require_delivered(delivery, order)
     if row.food_stars is not None:
         raise ToolError("already_rated", f"You gave {order} {row.food_stars} stars; an order is rated once.")
     if delivery.now > row.delivered + RATING:
@@ -125,7 +125,7 @@ def report_missing_items(delivery: Delivery, line: OrderLineRef, quantity: Porti
     lacking = delivery.lines[line]
     if lacking.order is None:
         raise ToolError("not_ordered_yet", f"{line} is still in your cart; place_food_order orders it.")
-    order = delivered(delivery, lacking.order)
+    order = require_delivered(delivery, lacking.order)
     if lacking.missing:
         raise ToolError("already_reported", f"{lacking.missing} of {line} were refunded; a dish is reported once.")
     if delivery.now > order.delivered + REPORTING:
@@ -184,7 +184,7 @@ def apply_food_promo(delivery: Delivery, code: Code) -> CartView:
     found = delivery.promos.where(code=code.upper())
     if not found:
         raise ToolError("no_such_promo", f"There is no promo code {code}; get_restaurant shows a restaurant's offers.")
-    promo, old = found[0], applied(delivery)
+    promo, old = found[0], find_applied_promo(delivery)
     if promo.applied:
         raise ToolError("promo_already_applied", f"{promo.code} is on your cart already; nothing is left to do.")
     require_usable(delivery, promo)
@@ -238,7 +238,7 @@ def place_food_order(
         )
     require_modest(tip or 0, cents)
     times = require_times(delivery, restaurant, far, deliver_at)
-    promo = applied(delivery)
+    promo = find_applied_promo(delivery)
     if promo is not None:
         require_usable(delivery, promo)
     order = write_order(delivery, restaurant, address, far, tip or 0, times)
@@ -265,16 +265,16 @@ def require_range(delivery: Delivery, restaurant: Restaurant, address: PlaceId) 
 def require_times(delivery: Delivery, restaurant: Restaurant, far: int, arrives: datetime | None) -> Times:
     """Return the times of an order placed now. Raises ToolError when the restaurant cannot deliver at that time."""
     now = delivery.now
-    first = now + STARTING + needed(restaurant, far)
+    first = now + STARTING + compute_delivery_time(restaurant, far)
     if arrives is not None and arrives < first:
         moment = minute_text(first)
         raise ToolError("too_soon", f"It can arrive at {moment} at the earliest; choose that time or a later one.")
     if arrives is not None and arrives > now + FURTHEST:
         raise ToolError("too_far_ahead", "Food can be scheduled up to 3 days ahead; choose an earlier time.")
     times = times_of(restaurant, far, now, arrives)
-    asked = now if arrives is None else times.cooking
-    if not restaurant.is_open(asked):
-        opens = minute_text(restaurant.next_open(asked))
+    when = now if arrives is None else times.cooking
+    if not restaurant.is_open(when):
+        opens = minute_text(restaurant.next_open(when))
         raise ToolError(
             "restaurant_closed", f"{restaurant.name} cooks again from {opens} on; schedule the order for after that."
         )
@@ -284,7 +284,7 @@ def require_times(delivery: Delivery, restaurant: Restaurant, far: int, arrives:
 def write_order(
     delivery: Delivery, restaurant: Restaurant, address: PlaceId, far: int, tip: int, times: Times
 ) -> Order:
-    cents, promo, fee = subtotal(delivery.cart), applied(delivery), fee_for(restaurant, far)
+    cents, promo, fee = subtotal(delivery.cart), find_applied_promo(delivery), fee_for(restaurant, far)
     discount, id = discount_of(promo, cents), delivery.orders.new_id()
     return delivery.orders.put(
         Order(
@@ -307,7 +307,7 @@ def write_order(
 
 def settle_cart(delivery: Delivery, order: Order) -> None:
     """Move the cart to an order: its portions leave the stock, and its promo code becomes used."""
-    promo = applied(delivery)
+    promo = find_applied_promo(delivery)
     if promo is not None:
         delivery.promos.change(promo.id, applied=False, order=order.id)
     for line in delivery.cart:
@@ -321,9 +321,9 @@ def settle_cart(delivery: Delivery, order: Order) -> None:
 @server.read()
 def find_restaurants(
     delivery: Delivery,
-    cuisine: AskedCuisine = None,
-    name: AskedName = None,
-    address: AskedAddress = None,
+    cuisine: CuisineParam = None,
+    name: NameParam = None,
+    address: AddressParam = None,
     only: Only = None,
     limit: Limit = ROWS,
 ) -> tuple[RestaurantLine, ...]:
@@ -398,7 +398,7 @@ def set_favourite_restaurant(delivery: Delivery, restaurant: RestaurantRef, mark
 
 @server.read()
 def list_food_orders(
-    delivery: Delivery, status: AskedStatus = None, restaurant: AskedRestaurant = None, limit: Limit = ROWS
+    delivery: Delivery, status: StatusParam = None, restaurant: RestaurantParam = None, limit: Limit = ROWS
 ) -> tuple[OrderView, ...]:
     """List your food orders, newest first."""
     rows = list(delivery.orders)

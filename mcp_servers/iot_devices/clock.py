@@ -21,7 +21,7 @@ def next_of(home: Home, row: SmartDevice) -> SmartDevice | None:
     """Return the device after its next automatic change, or None when no change is due yet."""
     if row.kind == "sprinkler" and row.level:
         end = row.changed + timedelta(minutes=row.level)
-        return after(row, end, 0) if end <= home.now else None
+        return change_level(row, end, 0) if end <= home.now else None
     if not row.online:
         return None
     due = [plan for plan in home.schedules.where(device=row.id) if row.changed < plan.at <= home.now]
@@ -30,15 +30,15 @@ def next_of(home: Home, row: SmartDevice) -> SmartDevice | None:
     if not due:
         return None
     plan = min(due, key=lambda plan: plan.at)
-    return after(row, plan.at, plan.level)
+    return change_level(row, plan.at, plan.level)
 
 
-def after(row: SmartDevice, moment: datetime, level: int) -> SmartDevice:
+def change_level(row: SmartDevice, moment: datetime, level: int) -> SmartDevice:
     """Return the device at another level from the given moment on."""
-    return changed(row, moment, level=level, usual=level or row.usual)
+    return change_device(row, moment, level=level, usual=level or row.usual)
 
 
-def changed(row: SmartDevice, moment: datetime, **values: Any) -> SmartDevice:
+def change_device(row: SmartDevice, moment: datetime, **values: Any) -> SmartDevice:
     """Return the device with other values from the given moment on and its meter read at that moment."""
     return replace(row, changed=moment, meter=meter_at(row, moment), **values)
 

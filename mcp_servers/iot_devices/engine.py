@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from ..kit import Draw, ToolError, minute_text
-from .clock import after, battery, cells_left, current, minutes_between
+from .clock import battery, cells_left, change_level, current, minutes_between
 from .state import (
     KINDS,
     SENSES,
@@ -27,7 +27,7 @@ from .views import HomeReading
 EPOCH = datetime(2026, 1, 1)
 
 
-def reading(home: Home, row: HomeSensor) -> HomeReading:
+def read_sensor(home: Home, row: HomeSensor) -> HomeReading:
     """Return what a sensor measures now; the value is None when its battery is empty."""
     works = cells_left(home, row.cells_since, SENSOR_CELLS) > 0
     value = MEASURES[row.quantity](home, row) if works else None
@@ -74,7 +74,7 @@ def motion(home: Home, row: HomeSensor) -> int:
     return 0 if home.alarm.mode == "away" else max(0, noise(home, row, 10, -6, 12))
 
 
-def smoke(home: Home, row: HomeSensor) -> int:
+def measure_smoke(home: Home, row: HomeSensor) -> int:
     return noise(home, row, 60, 0, 9)
 
 
@@ -82,7 +82,7 @@ MEASURES: dict[Quantity, Callable[[Home, HomeSensor], int]] = {
     "temperature": temperature,
     "humidity": humidity,
     "motion": motion,
-    "smoke": smoke,
+    "smoke": measure_smoke,
 }
 
 
@@ -159,7 +159,7 @@ def require_level(row: SmartDevice, level: int) -> None:
 def at_level(home: Home, row: SmartDevice, level: int) -> SmartDevice:
     """Return the device at another level from now on. Raises ToolError when it may not have that level."""
     require_level_at(home, row, level, home.now)
-    return after(row, home.now, level)
+    return change_level(row, home.now, level)
 
 
 def require_level_at(home: Home, row: SmartDevice, level: int, moment: datetime) -> None:

@@ -106,7 +106,7 @@ def scenes_set_what_they_may(home: Home) -> bool:
 
 @server.invariant
 def no_automation_sets_itself_off(home: Home) -> bool:
-    """No scene keeps up what the automation that runs it waits for."""
+    """No scene sustains the condition of an automation that runs it."""
     return not any(
         keeps_up(home, home.sensors[row.sensor], row.comparison, row.threshold, action)
         for row in home.automations
@@ -155,7 +155,7 @@ def guests_have_codes_of_their_own(home: Home) -> bool:
 
 @server.invariant
 def names_tell_devices_and_scenes_apart(home: Home) -> bool:
-    """No two devices, and no two scenes, have one name."""
+    """No two devices and no two scenes share a name."""
     for names in ([row.name for row in home.devices], [row.name.casefold() for row in home.scenes]):
         if len(set(names)) < len(names):
             return False

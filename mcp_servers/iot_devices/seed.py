@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import cast, get_start_time
 from .clock import keeps_up
-from .engine import reading
+from .engine import read_sensor
 from .state import (
     KINDS,
     SENSES,
@@ -94,7 +94,7 @@ RANGES: dict[DeviceKind, tuple[tuple[int, int], ...]] = {
 def put_devices(home: Home, draw: Draw, count: int) -> None:
     """Add some working devices, then others of any kind that may not work; the first room has two of the former."""
     rooms, names = list(home.rooms), dict[str, None]()
-    kinds = [*FIRST, *draw.shuffled(OTHERS * (count // len(OTHERS) + 1))][:count]
+    kinds = [*FIRST, *draw.shuffle_items(OTHERS * (count // len(OTHERS) + 1))][:count]
     for place, kind in enumerate(kinds):
         room = rooms[place % 2] if place < len(FIRST) else draw.choice(rooms)
         what = draw.choice(DEVICES[kind])
@@ -103,9 +103,9 @@ def put_devices(home: Home, draw: Draw, count: int) -> None:
             name, number = f"{room.name} {what} {number}", number + 1
         names[name] = None
         row = draw_device(home, draw, kind, what, room, name)
-        row = home.devices.put(row if place < len(FIRST) else spoil(home, draw, row))
+        row = home.devices.put(row if place < len(FIRST) else impair_device(home, draw, row))
         part = EventPart(device=row.id, level=row.level, meter=row.meter)
-        home.events.put(HomeEvent(id=fresh(home.events, name), at=row.changed, what="installed", parts=(part,)))
+        home.events.put(HomeEvent(id=derive_row_id(home.events, name), at=row.changed, what="installed", parts=(part,)))
 
 
 def draw_device(home: Home, draw: Draw, kind: DeviceKind, what: str, room: HomeRoom, name: str) -> SmartDevice:
@@ -113,7 +113,7 @@ def draw_device(home: Home, draw: Draw, kind: DeviceKind, what: str, room: HomeR
     low, high = draw.choice(RANGES.get(kind, ((1, 1),)))
     usual, firmware, cells = draw.integer(low, high), draw.integer(0, len(FIRMWARES) - 2), KINDS[kind].cells
     return SmartDevice(
-        id=fresh(home.devices, name),
+        id=derive_row_id(home.devices, name),
         name=name,
         kind=kind,
         room=room.id,
@@ -131,7 +131,7 @@ def draw_device(home: Home, draw: Draw, kind: DeviceKind, what: str, room: HomeR
     )
 
 
-def spoil(home: Home, draw: Draw, row: SmartDevice) -> SmartDevice:
+def impair_device(home: Home, draw: Draw, row: SmartDevice) -> SmartDevice:
     """Return the device, perhaps made offline, updating, low on battery or child-locked."""
     days = KINDS[row.kind].cells
     if row.cells_since is not None and days is not None and draw.chance(0.2):
@@ -158,7 +158,7 @@ def put_scenes(home: Home, draw: Draw, count: int) -> None:
         rows = draw.sample(usable if draw.chance(0.2) else working, draw.integer(1, 4))
         levels = [0 if draw.chance(0.3) else draw.integer(row.low, row.high) for row in rows]
         actions = tuple(SceneAction(device=row.id, level=level) for row, level in zip(rows, levels, strict=True))
-        home.scenes.put(HomeScene(id=fresh(home.scenes, name), name=name, actions=actions))
+        home.scenes.put(HomeScene(id=derive_row_id(home.scenes, name), name=name, actions=actions))
 
 
 def put_automations(home: Home, draw: Draw, count: int) -> None:
@@ -169,7 +169,7 @@ def put_automations(home: Home, draw: Draw, count: int) -> None:
         scene, sensor = draw.choice(scenes), draw.choice(sensors)
         comparison: Comparison = "above" if draw.chance(0.5) else "below"
         _, low, high = SENSES[sensor.quantity]
-        threshold = min(high, max(low, (reading(home, sensor).value or 0) + draw.integer(-4, 4)))
+        threshold = min(high, max(low, (read_sensor(home, sensor).value or 0) + draw.integer(-4, 4)))
         loop = any(keeps_up(home, sensor, comparison, threshold, action) for action in scene.actions)
         key = (scene.id, sensor.id, comparison)
         if key in taken or loop:
@@ -177,7 +177,7 @@ def put_automations(home: Home, draw: Draw, count: int) -> None:
         taken[key] = None
         home.automations.put(
             HomeAutomation(
-                id=fresh(home.automations, str(number)),
+                id=derive_row_id(home.automations, str(number)),
                 scene=scene.id,
                 scene_name=scene.name,
                 sensor=sensor.id,
@@ -200,7 +200,7 @@ def put_schedules(home: Home, draw: Draw, count: int) -> None:
             taken[row.id, minutes] = None
             home.schedules.put(
                 DeviceSchedule(
-                    id=fresh(home.schedules, str(number)),
+                    id=derive_row_id(home.schedules, str(number)),
                     device=row.id,
                     name=row.name,
                     at=home.now + timedelta(minutes=minutes),
@@ -218,7 +218,7 @@ def put_codes(home: Home, draw: Draw, count: int) -> None:
         until = home.now + timedelta(days=draw.integer(-10, 60), minutes=draw.integer(1, 600))
         home.codes.put(
             GuestCode(
-                id=fresh(home.codes, guest.id),
+                id=derive_row_id(home.codes, guest.id),
                 door=door.id,
                 door_name=door.name,
                 guest=guest.id,
@@ -256,10 +256,10 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Home:
     """Return the home for this seed; `size` is small, default or large."""
-    home, draw, scale = Home(seed, beginning(seed)), Draw("iot_devices", seed, size), SIZES[size]
+    home, draw, scale = Home(seed, get_start_time(seed)), Draw("iot_devices", seed, size), SIZES[size]
     if size == "large":
         home.devices.width = home.events.width = 6
-    mode: AlarmMode = draw.weighted(("off", "home", "away"), (6, 1, 1))
+    mode: AlarmMode = draw.choose_weighted(("off", "home", "away"), (6, 1, 1))
     pin, (start, end) = f"{draw.integer(0, 9_999):04d}", draw.choice(QUIET_HOURS)
     home.hubs.put(HomeHub(id=home.hubs.new_id(), pin=pin, quiet_from=start, quiet_to=end))
     home.alarms.put(HomeAlarm(id=home.alarms.new_id(), mode=mode))
@@ -278,9 +278,11 @@ def seed(seed: int, size: str) -> Home:
 
 
 def put_rooms(home: Home, draw: Draw, count: int) -> None:
-    names = [f"{side}{room}" for side in SIDES for room in draw.shuffled(ROOMS)][:count]
+    names = [f"{side}{room}" for side in SIDES for room in draw.shuffle_items(ROOMS)][:count]
     for place, name in enumerate(names):
-        home.rooms.put(HomeRoom(id=fresh(home.rooms, name), name=name, floor=place * (2 + count // 10) // count))
+        home.rooms.put(
+            HomeRoom(id=derive_row_id(home.rooms, name), name=name, floor=place * (2 + count // 10) // count)
+        )
 
 
 def put_vacuum(home: Home, draw: Draw, docked: bool) -> None:
@@ -306,7 +308,7 @@ def put_doors(home: Home, draw: Draw, doors: int, garages: int, armed: bool) -> 
         days = draw.integer(0, 200) if place == 0 or draw.chance(0.85) else draw.integer(272, 290)
         home.doors.put(
             HomeDoor(
-                id=fresh(home.doors, room.name),
+                id=derive_row_id(home.doors, room.name),
                 name=f"{room.name} door" if lockable else f"{room.name} garage door",
                 kind="door" if lockable else "garage door",
                 room=room.id,
@@ -318,14 +320,14 @@ def put_doors(home: Home, draw: Draw, doors: int, garages: int, armed: bool) -> 
 
 def put_sensors(home: Home, draw: Draw, count: int) -> None:
     """Add sensors of each quantity in turn, no two of one quantity in a room; a few batteries are empty."""
-    quantities, rooms = tuple(SENSES), draw.shuffled(list(home.rooms))
+    quantities, rooms = tuple(SENSES), draw.shuffle_items(list(home.rooms))
     for number in range(count):
         quantity = quantities[number % len(quantities)]
         room = rooms[number // len(quantities) % len(rooms)]
         days = SENSOR_CELLS + 10 if number > 2 and draw.chance(0.1) else draw.integer(0, SENSOR_CELLS - 50)
         home.sensors.put(
             HomeSensor(
-                id=fresh(home.sensors, str(number)),
+                id=derive_row_id(home.sensors, str(number)),
                 name=f"{room.name} {SENSORS[quantity]}",
                 quantity=quantity,
                 room=room.id,

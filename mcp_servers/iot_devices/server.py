@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Minute, Seen, Sensitive, Server
+from ..kit import Minute, ObservedField, Sensitive, Server
 from ..people import EmailAddress
 from .seed import seed
 from .state import (
@@ -78,7 +78,7 @@ SceneLevel = Annotated[
 ]
 DoorTarget = Annotated[Literal["open", "closed"], Field(description="Whether the door is to be open or closed")]
 LockTarget = Annotated[Literal["locked", "unlocked"], Field(description="Whether the door is to be locked")]
-AskedMode = Annotated[AlarmMode, Field(description="Off, armed with people at home, or armed with everybody away")]
+ModeParam = Annotated[AlarmMode, Field(description="Off, armed with people at home, or armed with everybody away")]
 HomePin = Annotated[str, Field(pattern=r"^[0-9]{4}$", description="PIN of the home, 4 digits"), Sensitive()]
 UnlockPin = Annotated[
     str | None, Field(pattern=r"^[0-9]{4}$", description="PIN of the home, 4 digits, needed to unlock"), Sensitive()
@@ -107,18 +107,20 @@ CodeUntil = Annotated[
     Minute, Field(description="When the code expires, within 90 days, to the minute, such as 2026-03-05T10:00:00Z")
 ]
 
-AskedRoom = Annotated[HomeRoomId | None, Field(description="Only devices in this room id")]
+RoomParam = Annotated[HomeRoomId | None, Field(description="Only devices in this room id")]
 SensorRoom = Annotated[HomeRoomId | None, Field(description="Only sensors in this room id")]
-AskedKind = Annotated[DeviceKind | None, Field(description="Only devices of this kind")]
-AskedQuantity = Annotated[Quantity | None, Field(description="Only sensors of this quantity")]
-AskedLink = Annotated[Literal["online", "offline"] | None, Field(description="Only devices that are this")]
-AskedFloor = Annotated[
+KindParam = Annotated[DeviceKind | None, Field(description="Only devices of this kind")]
+QuantityParam = Annotated[Quantity | None, Field(description="Only sensors of this quantity")]
+LinkParam = Annotated[Literal["online", "offline"] | None, Field(description="Only devices that are this")]
+FloorParam = Annotated[
     int | None, Field(ge=0, le=9, description="Only rooms on this floor, 0 for the ground floor", examples=[0, 1, 2])
 ]
-AskedDevice = Annotated[SmartDeviceId | None, Field(description="Only scenes that set this device id")]
-AskedScene = Annotated[HomeSceneId | None, Field(description="Only automations that run this scene id")]
-AskedGuest = Annotated[
-    str | None, Field(max_length=60, pattern=r"\S", description="Name of the guest, or a part of it"), Seen("name")
+DeviceParam = Annotated[SmartDeviceId | None, Field(description="Only scenes that set this device id")]
+SceneParam = Annotated[HomeSceneId | None, Field(description="Only automations that run this scene id")]
+GuestParam = Annotated[
+    str | None,
+    Field(max_length=60, pattern=r"\S", description="Name of the guest, or a part of it"),
+    ObservedField("name"),
 ]
 Limit = Annotated[
     int | None,

@@ -9,7 +9,6 @@ from .clock import cells_left, vacuum_now
 from .engine import require_battery, require_disarmed, require_future, require_pin
 from .server import (
     AlarmRef,
-    AskedMode,
     CodeRef,
     CodeUntil,
     DoorRef,
@@ -18,6 +17,7 @@ from .server import (
     HomePin,
     LockedDoor,
     LockTarget,
+    ModeParam,
     NewCode,
     UnlockPin,
     server,
@@ -76,7 +76,7 @@ def require_closed(row: HomeDoor) -> None:
 
 
 @server.write(idempotent=True)
-def set_home_alarm(home: Home, alarm: AlarmRef, mode: AskedMode, pin: HomePin) -> HomeAlarm:
+def set_home_alarm(home: Home, alarm: AlarmRef, mode: ModeParam, pin: HomePin) -> HomeAlarm:
     """Arm the alarm once all doors are locked or closed, or turn it off."""
     row = home.alarms[alarm]
     require_pin(home, pin)
@@ -104,8 +104,8 @@ def is_secure(row: HomeDoor) -> bool:
 @server.known_by_heart
 def pins(home: Home) -> dict[tuple[str, str], str]:
     """Return the home's PIN, which the household knows, for every row that needs it."""
-    asking = [*home.alarms, *home.doors, *(row for row in home.devices if row.child_lock)]
-    return {(row.id, "pin"): home.hub.pin for row in asking}
+    locked = [*home.alarms, *home.doors, *(row for row in home.devices if row.child_lock)]
+    return {(row.id, "pin"): home.hub.pin for row in locked}
 
 
 # Tools for the codes that guests use to unlock a door.

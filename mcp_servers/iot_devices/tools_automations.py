@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from ..kit import ToolError
 from .clock import current, require_no_loop
-from .engine import act, at_level, reachable, reading, require_level, require_no_child_lock, require_planned
+from .engine import act, at_level, reachable, read_sensor, require_level, require_no_child_lock, require_planned
 from .server import (
     ROWS,
-    AskedDevice,
-    AskedScene,
     AutomationRef,
     Compared,
+    DeviceParam,
     DeviceRef,
     Limit,
     SceneLevel,
     SceneName,
+    SceneParam,
     SceneRef,
     SensorRef,
     Threshold,
@@ -28,7 +28,7 @@ MOST_ACTIONS = 8
 
 
 @server.read()
-def list_home_scenes(home: Home, device: AskedDevice = None, limit: Limit = None) -> tuple[HomeScene, ...]:
+def list_home_scenes(home: Home, device: DeviceParam = None, limit: Limit = None) -> tuple[HomeScene, ...]:
     """List the scenes of the home with what they set."""
     rows = home.scenes if device is None else home.scenes.where(devices=home.devices[device].id)
     return tuple(rows)[: limit or ROWS]
@@ -81,7 +81,7 @@ def activate(home: Home, id: HomeSceneId) -> HomeScene:
 
 
 @server.read()
-def list_home_automations(home: Home, scene: AskedScene = None, limit: Limit = None) -> tuple[HomeAutomation, ...]:
+def list_home_automations(home: Home, scene: SceneParam = None, limit: Limit = None) -> tuple[HomeAutomation, ...]:
     """List the automations of the home."""
     rows = home.automations if scene is None else home.automations.where(scene=home.scenes[scene].id)
     return tuple(rows)[: limit or ROWS]
@@ -124,7 +124,7 @@ def create_home_automation(
 def run_home_automation(home: Home, automation: AutomationRef) -> HomeScene:
     """Run an automation's scene, given that its sensor meets the condition now."""
     row = home.automations[automation]
-    value = reading(home, home.sensors[row.sensor]).value
+    value = read_sensor(home, home.sensors[row.sensor]).value
     if value is None:
         raise ToolError(
             "battery_low", f"{row.sensor} ({row.sensor_name}) has an empty battery; activate the scene instead."

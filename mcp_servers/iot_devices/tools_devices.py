@@ -6,14 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from ..kit import ToolError
-from .clock import battery, changed, current, vacuum_now
+from .clock import battery, change_device, current, vacuum_now
 from .engine import (
     act,
     at_level,
     is_raining,
     quiet_hours,
     reachable,
-    reading,
+    read_sensor,
     require_battery,
     require_disarmed,
     require_future,
@@ -24,21 +24,21 @@ from .engine import (
 )
 from .server import (
     ROWS,
-    AskedFloor,
-    AskedGuest,
-    AskedKind,
-    AskedLink,
-    AskedQuantity,
-    AskedRoom,
     At,
     ChildLockPin,
     CleanedRoom,
     DeviceRef,
+    FloorParam,
     GroupKind,
     GroupRoom,
+    GuestParam,
+    KindParam,
     Level,
     Limit,
+    LinkParam,
     Power,
+    QuantityParam,
+    RoomParam,
     SensorRoom,
     server,
 )
@@ -61,7 +61,7 @@ from .views import (
 
 
 @server.read()
-def get_home_overview(home: Home, floor: AskedFloor = None, limit: Limit = None) -> HomeOverview:
+def get_home_overview(home: Home, floor: FloorParam = None, limit: Limit = None) -> HomeOverview:
     """Get the home's rooms with their doors, its alarm, vacuum and quiet hours."""
     rooms = list(home.rooms) if floor is None else home.rooms.where(floor=floor)
     return HomeOverview(
@@ -75,7 +75,7 @@ def get_home_overview(home: Home, floor: AskedFloor = None, limit: Limit = None)
 
 @server.read()
 def list_smart_devices(
-    home: Home, room: AskedRoom = None, kind: AskedKind = None, link: AskedLink = None, limit: Limit = None
+    home: Home, room: RoomParam = None, kind: KindParam = None, link: LinkParam = None, limit: Limit = None
 ) -> tuple[DeviceView, ...]:
     """List the devices of the home with their state."""
     wanted = {"room": None if room is None else home.rooms[room].id, "kind": kind}
@@ -94,17 +94,17 @@ def get_smart_device(home: Home, device: DeviceRef) -> DeviceDetails:
 
 @server.read()
 def read_home_sensors(
-    home: Home, room: SensorRoom = None, quantity: AskedQuantity = None, limit: Limit = None
+    home: Home, room: SensorRoom = None, quantity: QuantityParam = None, limit: Limit = None
 ) -> tuple[HomeReading, ...]:
     """Read what the sensors of the home measure now."""
     wanted = {"room": None if room is None else home.rooms[room].id, "quantity": quantity}
     given = {name: value for name, value in wanted.items() if value is not None}
     rows = home.sensors.where(**given) if given else list(home.sensors)
-    return tuple([reading(home, row) for row in rows[: limit or ROWS]])
+    return tuple([read_sensor(home, row) for row in rows[: limit or ROWS]])
 
 
 @server.read()
-def list_home_guests(home: Home, name: AskedGuest = None, limit: Limit = None) -> tuple[GuestView, ...]:
+def list_home_guests(home: Home, name: GuestParam = None, limit: Limit = None) -> tuple[GuestView, ...]:
     """List the people who can be given a code, with those they have."""
     wanted = (name or "").strip().casefold()
     rows = [row for row in home.guests if wanted in row.name.casefold()][: limit or ROWS]
@@ -158,7 +158,7 @@ def update_device_firmware(home: Home, device: DeviceRef) -> DeviceDetails:
     if row.kind == "sprinkler" and row.level:
         raise ToolError("device_running", f"{device} ({row.name}) is watering; turn it off first.")
     require_battery(device, row.name, battery(home, row), LEAST_FOR_UPDATE)
-    act(home, f"update to {row.latest}", changed(row, home.now, updating_until=home.now + UPDATE_TIME))
+    act(home, f"update to {row.latest}", change_device(row, home.now, updating_until=home.now + UPDATE_TIME))
     return details(home, device)
 
 
@@ -169,7 +169,7 @@ def restart_smart_device(home: Home, device: DeviceRef) -> DeviceView:
     if row.online:
         raise ToolError("not_offline", f"{device} ({row.name}) is online; it needs no restart.")
     require_battery(device, row.name, battery(home, row))
-    started = changed(row, home.now, online=True)
+    started = change_device(row, home.now, online=True)
     act(home, "restarted", started)
     return view(started)
 
@@ -183,7 +183,7 @@ def is_switched(row: SmartDevice, power: str) -> bool:
     return (row.level > 0) == (power == "on")
 
 
-def switched(home: Home, row: SmartDevice, power: str) -> SmartDevice:
+def switch_power(home: Home, row: SmartDevice, power: str) -> SmartDevice:
     """Return the device turned on, at its usual level, or turned off."""
     return at_level(home, row, row.usual if power == "on" else 0)
 
@@ -197,7 +197,7 @@ def switch_smart_device(home: Home, device: DeviceRef, power: Power, pin: ChildL
     require_no_child_lock(home, row, pin)
     if is_switched(row, power):
         raise ToolError(f"already_{power}", f"{device} ({row.name}) is {power} already; nothing is left to do.")
-    changed = switched(home, row, power)
+    changed = switch_power(home, row, power)
     act(home, f"turned {power}", changed)
     return view(changed)
 
@@ -213,7 +213,7 @@ def switch_device_group(home: Home, room: GroupRoom, kind: GroupKind, power: Pow
         require_no_child_lock(home, row)
     if all(is_switched(row, power) for row in rows):
         raise ToolError(f"already_{power}", f"Every {kind} in {room} is {power} already; nothing is left to do.")
-    changed = {row.id: switched(home, row, power) for row in rows if not is_switched(row, power)}
+    changed = {row.id: switch_power(home, row, power) for row in rows if not is_switched(row, power)}
     act(home, f"turned {power}", *changed.values())
     return tuple([view(changed.get(row.id, row)) for row in rows])
 

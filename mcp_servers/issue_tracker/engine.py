@@ -81,7 +81,9 @@ def require_same_project(issue: Issue, project: TrackerProjectId, what: str) -> 
 def require_sized(issue: Issue) -> None:
     """Raise ToolError for an epic or a sub-task."""
     if issue.type not in SIZED:
-        raise ToolError("not_sized", f"{issue.id} is {named(issue.type)}; only stories, bugs and tasks have points.")
+        raise ToolError(
+            "not_sized", f"{issue.id} is {add_article(issue.type)}; only stories, bugs and tasks have points."
+        )
 
 
 def require_room(tracker: Tracker, sprint: Sprint, more: int) -> None:
@@ -112,7 +114,7 @@ def require_unblocked(tracker: Tracker, issue: Issue) -> None:
         )
 
 
-def named(type: str) -> str:
+def add_article(type: str) -> str:
     return f"an {type}" if type == "epic" else f"a {type}"
 
 

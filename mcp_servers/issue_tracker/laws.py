@@ -45,7 +45,7 @@ def links_are_told_once(tracker: Tracker) -> bool:
 
 @server.invariant
 def a_project_has_one_active_sprint_at_most(tracker: Tracker) -> bool:
-    """Of the sprints of a project one at most is active, and started ones have a beginning and an end."""
+    """A project has at most one active sprint, and started sprints have a start and an end."""
     active = [row.project for row in tracker.sprints if row.status == "active"]
     return different(active) and all(
         (row.status != "planned") == (row.start is not None and row.end is not None) for row in tracker.sprints
@@ -60,7 +60,7 @@ def active_sprints_keep_to_their_capacity(tracker: Tracker) -> bool:
 
 @server.invariant
 def closed_sprints_hold_only_what_is_done(tracker: Tracker) -> bool:
-    """What was not done when a sprint closed has left it."""
+    """Issues that were not done when a sprint closed are no longer in it."""
     closed = [row.id for row in tracker.sprints if row.status == "closed"]
     return all(not issue.is_open for id in closed for issue in tracker.issues.where(sprint=id))
 

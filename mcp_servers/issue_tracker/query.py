@@ -21,7 +21,7 @@ class Term(NamedTuple):
     values: tuple[Any, ...] = ()
 
 
-def matching(tracker: Tracker, query: str) -> list[Issue]:
+def find_matching_issues(tracker: Tracker, query: str) -> list[Issue]:
     """Return the issues that match a query. Raises ToolError for an unknown field or an invalid value."""
     terms = parse(tracker, query)
     indexed = [term for term in terms if term.field]
@@ -42,22 +42,22 @@ def parse(tracker: Tracker, query: str) -> list[Term]:
         if phrase:
             terms.append(has_phrase(phrase))
         elif word:
-            terms.append(negated(has_word(word.removeprefix("-")), word.startswith("-")))
+            terms.append(apply_negation(has_word(word.removeprefix("-")), word.startswith("-")))
         elif key not in FIELDS:
             raise ToolError("unknown_field", f"There is no field {key}; use one of {', '.join(FIELDS)}.")
         else:
-            terms.append(negated(FIELDS[key](tracker, wanted(key, value)), bool(minus)))
+            terms.append(apply_negation(FIELDS[key](tracker, parse_filter_value(key, value)), bool(minus)))
     return terms
 
 
-def wanted(key: str, value: str) -> str:
+def parse_filter_value(key: str, value: str) -> str:
     text = value.strip('"').strip()
     if not text:
         raise ToolError("bad_filter", f"{key}: needs its value right behind it, without a space.")
     return text
 
 
-def negated(term: Term, negative: bool) -> Term:
+def apply_negation(term: Term, negative: bool) -> Term:
     return Term(lambda issue: not term.test(issue)) if negative else term
 
 

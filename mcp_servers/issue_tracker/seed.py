@@ -6,8 +6,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import EmailAddress, beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import EmailAddress, cast, get_start_time
 from .engine import SIZED, WORKFLOWS
 from .state import (
     LABELS,
@@ -105,10 +105,10 @@ def add_project(tracker: Tracker, draw: Draw, key: str, place: int, size: int, p
     others = [row.id for row in tracker.people if row.id != tracker.me]
     members = draw.sample(others, size)
     if place == 0 or draw.chance(0.7):
-        members = draw.shuffled([tracker.me, *members[1:]])
+        members = draw.shuffle_items([tracker.me, *members[1:]])
     project = tracker.projects.put(
         Project(
-            id=fresh(tracker.projects, key),
+            id=derive_row_id(tracker.projects, key),
             key=key,
             name=PROJECTS[key],
             lead=draw.choice(members),
@@ -130,7 +130,7 @@ def add_sprint(tracker: Tracker, project: Project, number: int, status: SprintSt
     """Add a two-week sprint; a closed one began `ago` fortnights before the active one."""
     begun = tracker.now.date() - timedelta(days=14 * ago + 5)
     started = status != "planned"
-    id = fresh(tracker.sprints, f"{project.key}/{number}")
+    id = derive_row_id(tracker.sprints, f"{project.key}/{number}")
     tracker.sprints.put(
         Sprint(
             id=id,
@@ -147,7 +147,7 @@ def add_sprint(tracker: Tracker, project: Project, number: int, status: SprintSt
 
 def add_version(tracker: Tracker, draw: Draw, project: Project, name: str, step: int) -> SoftwareVersionId:
     """Add a version: step 0 is released, the others are due in the coming weeks."""
-    today, id = tracker.now.date(), fresh(tracker.versions, f"{project.key}/{name}")
+    today, id = tracker.now.date(), derive_row_id(tracker.versions, f"{project.key}/{name}")
     due = today + timedelta(days=30 * step + draw.integer(-20, -5))
     tracker.versions.put(
         Version(
@@ -170,16 +170,16 @@ MINUTE = timedelta(minutes=1)
 
 def add_links(tracker: Tracker, draw: Draw, count: int) -> None:
     """Add links from earlier to later rows of a project, so that they form no cycle."""
-    rows, told = list(tracker.issues), dict[tuple[str, str], None]()
+    rows, linked = list(tracker.issues), dict[tuple[str, str], None]()
     place = {issue.id: number for number, issue in enumerate(rows)}
     by_project = {project.id: tracker.issues.where(project=project.id) for project in tracker.projects}
     for number in range(count):
         issues = by_project[draw.choice(rows).project]
         one, other = sorted(draw.sample(issues, 2), key=lambda issue: place[issue.id])
-        kind: LinkKind = draw.weighted(("blocks", "relates to", "duplicates"), (6, 3, 1))
-        if (one.id, other.id) in told:
+        kind: LinkKind = draw.choose_weighted(("blocks", "relates to", "duplicates"), (6, 3, 1))
+        if (one.id, other.id) in linked:
             continue
-        told[one.id, other.id] = None
+        linked[one.id, other.id] = None
         tracker.links.cause = f"seed/{number}"
         tracker.links.put(Link(id=tracker.links.new_id(), source=one.id, kind=kind, target=other.id))
 
@@ -258,7 +258,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Tracker:
     """Return the tracker for this seed; `size` is small, default or large."""
-    tracker, draw, scale = Tracker(seed, beginning(seed)), Draw("issue_tracker", seed, size), SIZES[size]
+    tracker, draw, scale = Tracker(seed, get_start_time(seed)), Draw("issue_tracker", seed, size), SIZES[size]
     if size == "large":
         tracker.issues.width = tracker.comments.width = tracker.work.width = 6
     for person in cast(seed, scale.people):
@@ -298,7 +298,7 @@ def add_issue(tracker: Tracker, draw: Draw, plan: Plan, number: int, type: Issue
     if parent and not parent.is_open:
         status, version = "done", None
     assignee = draw.choice(members) if status != "to do" or draw.chance(0.5) else None
-    if status == "in progress" and assignee and full(tracker, plan.project, assignee):
+    if status == "in progress" and assignee and is_at_wip_limit(tracker, plan.project, assignee):
         status = "to do"
     reporter = draw.choice(members)
     age = draw.integer(1, 25) if status == "to do" else draw.integer(26, 160)
@@ -307,7 +307,7 @@ def add_issue(tracker: Tracker, draw: Draw, plan: Plan, number: int, type: Issue
         age = (tracker.now.date() - begun).days + draw.integer(1, 30)
     return tracker.issues.put(
         Issue(
-            id=fresh(tracker.issues, f"{plan.project.key}/{number}"),
+            id=derive_row_id(tracker.issues, f"{plan.project.key}/{number}"),
             project=plan.project.id,
             type=type,
             title=title_of(draw, type),
@@ -346,7 +346,7 @@ def state_of(
     return draw.choice(("to do", "to do", "in progress")), None, None
 
 
-def full(tracker: Tracker, project: Project, person: EmailAddress) -> bool:
+def is_at_wip_limit(tracker: Tracker, project: Project, person: EmailAddress) -> bool:
     busy = tracker.issues.where(assignee=person, status="in progress", project=project.id)
     return len(busy) >= project.wip_limit
 

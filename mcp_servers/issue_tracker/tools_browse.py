@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from ..kit import Day, Entity, ToolError
 from .engine import REVIEWED, TESTED, open_issue, own_issue, require_not_busy, with_one
-from .query import matching
+from .query import find_matching_issues
 from .server import ROWS, AssigneeRef, CommentText, IssueRef, Limit, Minutes, ProjectRef, Query, server
 from .state import Comment, Issue, IssueId, IssueStatus, SprintId, Tracker, WorkLog, WorkLogId
 from .views import (
@@ -155,7 +155,7 @@ def get_tracker_project(tracker: Tracker, project: ProjectRef) -> ProjectDetails
 @server.read()
 def search_issues(tracker: Tracker, query: Query, limit: Limit = ROWS) -> tuple[IssueLine, ...]:
     """Search issues by words and fields, newest first."""
-    rows = nlargest(limit, matching(tracker, query), key=attrgetter("created", "id"))
+    rows = nlargest(limit, find_matching_issues(tracker, query), key=attrgetter("created", "id"))
     return tuple(issue_line(tracker, row) for row in rows)
 
 
@@ -176,8 +176,8 @@ def view_sprint_board(tracker: Tracker, project: ProjectRef, limit: Limit = ROWS
     columns = []
     for status in COLUMNS:
         here = [row for row in rows if row.status == status]
-        shown = tuple(issue_line(tracker, row) for row in here[:limit])
-        columns.append(Column(status=status, count=len(here), issues=shown))
+        lines = tuple(issue_line(tracker, row) for row in here[:limit])
+        columns.append(Column(status=status, count=len(here), issues=lines))
     return Board.from_row(
         sprint,
         points=sum(row.points or 0 for row in rows),

@@ -9,7 +9,7 @@ from .engine import (
     PARENTS,
     SIZED,
     WORKFLOWS,
-    named,
+    add_article,
     open_issue,
     own_issue,
     own_project,
@@ -100,9 +100,10 @@ def require_parent(tracker: Tracker, issue: Issue) -> None:
         return
     parent, allowed = tracker.issues[issue.parent], PARENTS[issue.type]
     if parent.type not in allowed:
-        places = " or ".join(named(one) for one in allowed) or "nothing"
+        places = " or ".join(add_article(one) for one in allowed) or "nothing"
         raise ToolError(
-            "wrong_parent", f"{parent.id} is {named(parent.type)}; {named(issue.type)} lies beneath {places}."
+            "wrong_parent",
+            f"{parent.id} is {add_article(parent.type)}; {add_article(issue.type)} lies beneath {places}.",
         )
     require_same_project(parent, issue.project, "The new issue")
     if not parent.is_open:
@@ -301,7 +302,8 @@ def transition_issue(
     row = own_issue(tracker, issue)
     allowed = WORKFLOWS[row.type][row.status]
     if status not in allowed:
-        raise ToolError("transition_not_allowed", f"{issue} is {row.status}; from there it goes to {either(allowed)}.")
+        statuses = join_with_or(allowed)
+        raise ToolError("transition_not_allowed", f"{issue} is {row.status}; from there it goes to {statuses}.")
     if resolution is not None and status != "done":
         raise ToolError("resolution_not_allowed", "Only a done issue has a resolution; leave it out.")
     if status == "in progress":
@@ -314,7 +316,7 @@ def transition_issue(
     return issue_line(tracker, tracker.issues.change(issue, status=status))
 
 
-def either(statuses: tuple[IssueStatus, ...]) -> str:
+def join_with_or(statuses: tuple[IssueStatus, ...]) -> str:
     return " or ".join(statuses)
 
 

@@ -145,8 +145,8 @@ class IssueDetails(Entity):
 
 # Functions that turn projects, sprints, versions and issues of the state into views.
 
-COMMENTS_SHOWN = 3
-CHILDREN_SHOWN = 8
+LISTED_COMMENTS = 3
+LISTED_CHILDREN = 8
 
 
 def project_line(tracker: Tracker, project: Project) -> ProjectLine:
@@ -171,14 +171,14 @@ def version_row(tracker: Tracker, version: Version) -> VersionRow:
 def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
     sprints = tracker.sprints.where(project=project.id)
     closed = [row for row in sprints if row.status == "closed"]
-    shown = [*closed[-1:], *(row for row in sprints if row.status != "closed")]
+    recent = [*closed[-1:], *(row for row in sprints if row.status != "closed")]
     versions = tracker.versions.where(project=project.id)
     released = [row for row in versions if row.status == "released"]
     offered = [*released[-1:], *(row for row in versions if row.status != "released")]
     return ProjectDetails.from_row(
         project,
         members=tuple(member_row(tracker, person) for person in project.members),
-        sprints=tuple(sprint_row(tracker, row) for row in shown),
+        sprints=tuple(sprint_row(tracker, row) for row in recent),
         versions=tuple(version_row(tracker, row) for row in offered),
     )
 
@@ -199,7 +199,7 @@ def link_row(tracker: Tracker, link: Link, seen_from: IssueId) -> LinkRow:
 def issue_details(tracker: Tracker, issue: Issue) -> IssueDetails:
     links = [*tracker.links.where(source=issue.id), *tracker.links.where(target=issue.id)]
     beneath = sorted(tracker.children(issue.id), key=lambda row: not row.is_open)
-    comments = tracker.comments.where(issue=issue.id)[-COMMENTS_SHOWN:]
+    comments = tracker.comments.where(issue=issue.id)[-LISTED_COMMENTS:]
     return IssueDetails.from_row(
         issue,
         next=WORKFLOWS[issue.type][issue.status],
@@ -209,7 +209,7 @@ def issue_details(tracker: Tracker, issue: Issue) -> IssueDetails:
         assignee=member_row(tracker, issue.assignee) if issue.assignee else None,
         logged=issue.logged or None,
         labels=issue.labels or None,
-        beneath=tuple(issue_line(tracker, row) for row in beneath[:CHILDREN_SHOWN]) or None,
+        beneath=tuple(issue_line(tracker, row) for row in beneath[:LISTED_CHILDREN]) or None,
         links=tuple(link_row(tracker, link, issue.id) for link in links) or None,
         comments=tuple(CommentRow.from_row(row, author=tracker.name_of(row.author) or "") for row in comments) or None,
     )

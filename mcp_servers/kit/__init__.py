@@ -2,9 +2,9 @@
 
 from .errors import NotFound, ServerFailed, ToolError
 from .rng import Draw, is_held_out, is_held_out_seed
-from .server import Seen, Sensitive, Server, Tool
+from .server import ObservedField, Sensitive, Server, Tool
 from .session import Reply, Session, Step
-from .state import Entity, State, Table, fresh, table
+from .state import Entity, State, Table, derive_row_id, table
 from .times import Day, Minute, minute_text
 
 __all__ = [
@@ -13,8 +13,8 @@ __all__ = [
     "Entity",
     "Minute",
     "NotFound",
+    "ObservedField",
     "Reply",
-    "Seen",
     "Sensitive",
     "Server",
     "ServerFailed",
@@ -24,7 +24,7 @@ __all__ = [
     "Table",
     "Tool",
     "ToolError",
-    "fresh",
+    "derive_row_id",
     "is_held_out",
     "is_held_out_seed",
     "minute_text",

@@ -64,7 +64,7 @@ class Caller(Protocol):
     def state(self, server: str) -> State: ...
 
 
-class Alone:
+class SingleServerCaller:
     """A caller of one server."""
 
     delay = 0.0
@@ -128,7 +128,11 @@ def describe(tool: Tool, name: str = "") -> McpTool:
 def wire(server: Server[Any], seed: int = 0, size: str = "default") -> McpServer[Any]:
     """Wrap one server as an MCP server object, to run on a transport or to call in process."""
     sessions = Sessions(server, seed, size)
-    return endpoint(server.name, [server], lambda context: Alone(sessions.get(named(context.meta) or "default")))
+    return endpoint(
+        server.name,
+        [server],
+        lambda context: SingleServerCaller(sessions.get(parse_session_name(context.meta) or "default")),
+    )
 
 
 def endpoint(name: str, servers: Sequence[Server[Any]], caller: Callable[[Any], Caller]) -> McpServer[Any]:
@@ -154,7 +158,7 @@ class Endpoint:
             for tool in server.tools.values()
         }
         self.listed = [describe(tool, name) for name, tool in self.tools.items()]
-        schemas = {told.name: told.input_schema for told in self.listed}
+        schemas = {listed.name: listed.input_schema for listed in self.listed}
         self.server: McpServer[Any] = McpServer(
             name,
             description=servers[0].description if len(servers) == 1 else None,
@@ -220,8 +224,8 @@ class Endpoint:
         state = self.caller(context).state(name)
         if table and table not in state.tables():
             raise unknown_resource(uri)
-        told = rows_of(self.servers[name], state, table) if table else overview(state)
-        return text_of(uri, "application/json", json.dumps(told, ensure_ascii=False))
+        data = rows_of(self.servers[name], state, table) if table else overview(state)
+        return text_of(uri, "application/json", json.dumps(data, ensure_ascii=False))
 
     async def list_prompts(self, context: Any, params: PaginatedRequestParams | None) -> ListPromptsResult:
         about = "something to ask for in your world"
@@ -277,12 +281,12 @@ def rows_of(server: Server[Any], state: State, table: str) -> dict[str, Any]:
     """Return the first rows of a table, without the values that only the user may know."""
     secret = {name for tool in server.tools.values() for name in tool.sensitive}
     rows = list(state.tables()[table])
-    told = [as_json(state.row_types()[table], row) for row in rows[:ROWS]]
-    shown = [{key: value for key, value in row.items() if key not in secret and value is not None} for row in told]
-    return {"rows": shown, "more": max(0, len(rows) - ROWS)}
+    full = [as_json(state.row_types()[table], row) for row in rows[:ROWS]]
+    public = [{key: value for key, value in row.items() if key not in secret and value is not None} for row in full]
+    return {"rows": public, "more": max(0, len(rows) - ROWS)}
 
 
-def named(meta: Any) -> str:
+def parse_session_name(meta: Any) -> str:
     """Return the session that a request's metadata names, or "". Raises MCPError for an invalid name."""
     values = meta if isinstance(meta, dict) else getattr(meta, "model_extra", None) or {}
     name = values.get(SESSION, "")

@@ -95,7 +95,7 @@ class ValuePhrases:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def apart(given: Any) -> Any:
+def nest_choice_words(given: Any) -> Any:
     """Move the keys that are not settings, which are paraphrases of choices, under `words`."""
     if not isinstance(given, dict):
         return given
@@ -127,7 +127,7 @@ class Phrases:
     __pydantic_config__ = STRICT
     tools: Mapping[str, ToolPhrases] = field(default_factory=dict)
     entities: Mapping[str, EntityPhrases] = field(default_factory=dict)
-    values: Mapping[str, Annotated[ValuePhrases, BeforeValidator(apart)]] = field(default_factory=dict)
+    values: Mapping[str, Annotated[ValuePhrases, BeforeValidator(nest_choice_words)]] = field(default_factory=dict)
     situations: tuple[Situation, ...] = ()
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 from .rng import Draw
-from .server import Seen, Tool
+from .server import ObservedField, Tool
 from .session import Session, Step
 from .state import State
 from .times import minute_text, parse_instant
@@ -35,7 +35,7 @@ class Walker:
         self.known = -1
         self.secrets = secrets(self.tools, states)
 
-    def next(self) -> Call:
+    def draw_call(self) -> Call:
         """Return a tool that can be called with the values seen, or now and then any tool, and its arguments."""
         if len(self.seen) != self.known:
             self.known, seen = len(self.seen), self.seen.keys()
@@ -46,7 +46,7 @@ class Walker:
 
     def walk(self, session: Session[Any]) -> Step[Any]:
         """Make one more call in the session and learn from its reply."""
-        name, arguments = self.next()
+        name, arguments = self.draw_call()
         reply = session.call(name, arguments)
         self.now = session.state.now
         if reply.ok:
@@ -67,10 +67,10 @@ class Walker:
             if name in tool.required or self.draw.chance(0.3):
                 given[name] = self.value(tool, name, schema)
         if self.draw.chance(FAULTY):
-            self.spoil(given)
+            self.corrupt_arguments(given)
         return given
 
-    def spoil(self, given: dict[str, Any]) -> None:
+    def corrupt_arguments(self, given: dict[str, Any]) -> None:
         """Add one fault: a missing argument, an extra one, or a wrong value."""
         name = self.draw.choice(sorted(given)) if given else "extra"
         if name in given and self.draw.chance(0.3):
@@ -85,27 +85,31 @@ class Walker:
         elif name in tool.ids:
             known = self.seen.get(tool.ids[name], [])
         else:
-            marks = [mark.field for mark in tool.model.model_fields[name].metadata if isinstance(mark, Seen)]
+            marks = [mark.field for mark in tool.model.model_fields[name].metadata if isinstance(mark, ObservedField)]
             known = [value for key in marks for value in self.seen.get(f".{key}", [])]
-        return self.fit(schema, tool.input_schema.get("$defs", {}), [one for one in known if isinstance(one, str)])
+        return self.draw_from_schema(
+            schema, tool.input_schema.get("$defs", {}), [one for one in known if isinstance(one, str)]
+        )
 
-    def fit(self, schema: Mapping[str, Any], defs: Mapping[str, Any], known: list[str]) -> Any:
+    def draw_from_schema(self, schema: Mapping[str, Any], defs: Mapping[str, Any], known: list[str]) -> Any:
         """Return a value of this schema; `known` are the strings that mean something here."""
         match schema:
             case {"$ref": str(ref)}:
-                return self.fit(defs[ref.rsplit("/", 1)[-1]], defs, known)
+                return self.draw_from_schema(defs[ref.rsplit("/", 1)[-1]], defs, known)
             case {"anyOf": list(branches)}:
                 options = [branch for branch in branches if branch != {"type": "null"}]
-                return self.fit({**schema, "anyOf": (), **self.draw.choice(options)}, defs, known)
+                return self.draw_from_schema({**schema, "anyOf": (), **self.draw.choice(options)}, defs, known)
             case {"const": value}:
                 return value
             case {"enum": list(values)}:
                 return self.draw.choice(values)
             case {"type": "array", "items": items}:
                 low, high = schema.get("minItems", 0), schema.get("maxItems", 3)
-                return [self.fit(items, defs, known) for _ in range(self.draw.integer(low, min(high, low + 3)))]
+                return [
+                    self.draw_from_schema(items, defs, known) for _ in range(self.draw.integer(low, min(high, low + 3)))
+                ]
             case {"type": "object", "properties": parts}:
-                return {name: self.fit(part, defs, known) for name, part in parts.items()}
+                return {name: self.draw_from_schema(part, defs, known) for name, part in parts.items()}
             case {"type": "boolean"}:
                 return self.draw.chance(0.5)
             case {"type": "integer"}:

@@ -56,10 +56,10 @@ class Draw:
             taken.append(pool.pop(self.integer(0, len(pool) - 1)))
         return taken
 
-    def shuffled(self, options: Sequence[T]) -> list[T]:
+    def shuffle_items(self, options: Sequence[T]) -> list[T]:
         return self.sample(options, len(options))
 
-    def weighted(self, options: Sequence[T], weights: Sequence[float]) -> T:
+    def choose_weighted(self, options: Sequence[T], weights: Sequence[float]) -> T:
         """Return one option, with a probability proportional to its weight."""
         mark = self.random() * sum(weights)
         for option, weight in zip(options, weights, strict=True):

@@ -35,7 +35,7 @@ from .state import State
 S = TypeVar("S", bound=State)
 Function = TypeVar("Function", bound=Callable[..., Any])
 Knowledge = Callable[[S], dict[tuple[str, str], str]]
-WORLDS_KEPT = 512
+WORLD_CACHE_SIZE = 512
 CERTIFICATE = "certificate.json"
 
 
@@ -45,7 +45,7 @@ class Sensitive:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedField:
     """Mark of a text parameter that is best filled with a value that results of tools show under this field's name."""
 
     field: str
@@ -96,7 +96,9 @@ class Tool:
         self.produces = frozenset(ids_in(hints["return"])) - self.consumes
         marks = {p.name: tuple(marks_in(hints[p.name])) for p in parameters}
         self.sensitive = frozenset(name for name, found in marks.items() if Sensitive() in found)
-        self.seen = {name: mark.field for name, found in marks.items() for mark in found if isinstance(mark, Seen)}
+        self.seen = {
+            name: mark.field for name, found in marks.items() for mark in found if isinstance(mark, ObservedField)
+        }
 
     @cached_property
     def model(self) -> type[BaseModel]:
@@ -147,7 +149,7 @@ class Server(Generic[S]):
         self.tools: dict[str, Tool] = {}
         self.invariants: dict[str, Callable[[S], bool]] = {}
         self.known: Knowledge[S] = lambda state: {}
-        self.opening = lru_cache(maxsize=WORLDS_KEPT)(self._opening)
+        self.opening = lru_cache(maxsize=WORLD_CACHE_SIZE)(self._opening)
 
     def read(self) -> Callable[[Function], Function]:
         """Register a tool that only reads."""
@@ -162,14 +164,14 @@ class Server(Generic[S]):
         return self._tool(writes=True, destructive=destructive, idempotent=idempotent)
 
     def _tool(self, **marks: bool) -> Callable[[Function], Function]:
-        def keep(function: Function) -> Function:
+        def register_tool(function: Function) -> Function:
             tool = Tool(function, **marks)
             if tool.name in self.tools:
                 raise ValueError(f"{self.name} already has a tool {tool.name}.")
             self.tools[tool.name] = tool
             return function
 
-        return keep
+        return register_tool
 
     def invariant(self, law: Callable[[S], bool]) -> Callable[[S], bool]:
         """Register a property of every state that a session can reach."""
@@ -192,7 +194,7 @@ class Server(Generic[S]):
         path = self.folder / "policy.md"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
-    def broken(self, state: S) -> list[str]:
+    def find_broken_invariants(self, state: S) -> list[str]:
         """Return the names of the invariants that this state breaks; if there are any, the server has a bug."""
         return [name for name, law in self.invariants.items() if not law(state)]
 
@@ -257,10 +259,10 @@ def without_titles(schema: Any) -> Any:
     """Return a schema without the titles that pydantic adds, which repeat the names."""
     match schema:
         case {"properties": dict(properties), **rest}:
-            kept = {name: without_titles(part) for name, part in properties.items()}
+            parts = {name: without_titles(part) for name, part in properties.items()}
             return {
                 "type": "object",
-                "properties": kept,
+                "properties": parts,
                 **{k: without_titles(v) for k, v in rest.items() if k != "title"},
             }
         case dict():
@@ -274,9 +276,13 @@ def without_nulls(schema: Any) -> Any:
     """Return a result's schema in which nullable fields are not required, because results omit nulls."""
     match schema:
         case {"properties": dict(properties), "required": list(required), **rest}:
-            kept = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]
+            remaining = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]
             parts = {name: without_nulls(part) for name, part in properties.items()}
-            return {**{key: without_nulls(part) for key, part in rest.items()}, "properties": parts, "required": kept}
+            return {
+                **{key: without_nulls(part) for key, part in rest.items()},
+                "properties": parts,
+                "required": remaining,
+            }
         case dict():
             return {key: without_nulls(part) for key, part in schema.items()}
         case list():

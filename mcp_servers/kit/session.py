@@ -89,7 +89,7 @@ class Session(Generic[S]):
             if last.previous is not None and last.previous.state is last.state:
                 last = last.previous
             if state is not last.state:
-                last = shortened(last, self.history_limit)
+                last = truncate_history(last, self.history_limit)
         self.head = Step(self.head.number + 1, name, arguments, reply, state, last)
         return reply
 
@@ -126,30 +126,32 @@ class Session(Generic[S]):
             step = step.previous
         return steps[::-1]
 
-    def at(self, number: int) -> Step[S]:
+    def get_step(self, number: int) -> Step[S]:
         """Return the step of this number. Raises IndexError if there is none."""
         step: Step[S] | None = self.head
         while step is not None and step.number != number:
             step = step.previous
         if step is None:
             first = self.history()[0].number
-            kept = f"keeps step {first} to {self.head.number} alone" if first else f"has steps 0 to {self.head.number}"
-            raise IndexError(f"The session {kept}, not {number}.")
+            extent = (
+                f"keeps step {first} to {self.head.number} alone" if first else f"has steps 0 to {self.head.number}"
+            )
+            raise IndexError(f"The session {extent}, not {number}.")
         return step
 
     def reset(self, number: int = 0) -> None:
         """Go back to a step, by default to the start."""
-        self.head = self.at(number)
+        self.head = self.get_step(number)
 
     def diff(self, before: int, after: int) -> dict[str, dict[str, Change]]:
         """Return the rows that differ between two steps, by table and id."""
-        return self.at(after).state.changes_since(self.at(before).state)
+        return self.get_step(after).state.changes_since(self.get_step(before).state)
 
     def digest(self) -> str:
         return self.state.digest()
 
 
-def shortened(step: Step[S], most: int) -> Step[S]:
+def truncate_history(step: Step[S], most: int) -> Step[S]:
     """Return a copy of the newest `most` steps up to this one, at least one, without those before them."""
     newest, earlier = [step], step.previous
     while earlier is not None and len(newest) < most:

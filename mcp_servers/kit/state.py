@@ -113,7 +113,7 @@ def by_value(rows: Iterable[Any], name: str) -> dict[Any, list[Any]]:
 
 
 @dataclass
-class About:
+class TableMetadata:
     """Properties that all copies of one table share."""
 
     prefix: str
@@ -131,7 +131,7 @@ class Table(Generic[Id, Row]):
     __slots__ = ("about", "base", "cause", "changes", "index", "shares", "tally", "tried")
 
     def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
-        self.about = About(prefix, noun, index, width)
+        self.about = TableMetadata(prefix, noun, index, width)
         self.base = Base({}, index, 0)
         self.changes: dict[str, Row | None] = {}
         self.index: dict[str, dict[Any, list[Row]]] = {}  # index of the changed rows by field, built on first use
@@ -197,9 +197,9 @@ class Table(Generic[Id, Row]):
         """
         rest = iter(wanted.items())
         name, value = next(rest)
-        found = self.indexed(name, value) if name in self.base.index else having(self, name, value)
+        found = self.indexed(name, value) if name in self.base.index else filter_rows(self, name, value)
         for another, value in rest:
-            found = having(found, another, value)
+            found = filter_rows(found, another, value)
         return found
 
     def indexed(self, name: str, value: Any) -> list[Row]:
@@ -295,7 +295,7 @@ class Table(Generic[Id, Row]):
         return {id: pair for id, pair in pairs.items() if pair[0] is not pair[1] and pair[0] != pair[1]}
 
 
-def fresh(table: Table[Id, Any], mark: object) -> Id:
+def derive_row_id(table: Table[Id, Any], mark: object) -> Id:
     """Return an id for a seeded row, derived from its mark alone, so a long table need not retry all earlier ids."""
     table.cause, table.tried = f"seed/{mark}", 0
     return table.new_id()
@@ -311,10 +311,10 @@ class _Taken:
         return id in self.rows or id in self.changes
 
 
-def having(rows: Iterable[Row], name: str, value: Any) -> list[Row]:
+def filter_rows(rows: Iterable[Row], name: str, value: Any) -> list[Row]:
     """Return the rows with this value in a field, or among the elements of the tuple there."""
     field = attrgetter(name)
-    return [row for row in rows if (kept := field(row)) == value or (kept.__class__ is tuple and value in kept)]
+    return [row for row in rows if (stored := field(row)) == value or (stored.__class__ is tuple and value in stored)]
 
 
 def row_hash(table: Table[Any, Any], row: Any) -> int:
@@ -323,11 +323,11 @@ def row_hash(table: Table[Any, Any], row: Any) -> int:
     It is cached on the row with the table's name, because a row may be in tables of several servers.
     """
     name = table.about.name
-    kept: tuple[str, int] | None = row.__dict__.get("_hash")
-    if kept is None or kept[0] != name:
-        kept = (name, computed_hash(table, row))
-        row.__dict__["_hash"] = kept
-    return kept[1]
+    cached: tuple[str, int] | None = row.__dict__.get("_hash")
+    if cached is None or cached[0] != name:
+        cached = (name, computed_hash(table, row))
+        row.__dict__["_hash"] = cached
+    return cached[1]
 
 
 def computed_hash(table: Table[Any, Any], row: Any) -> int:

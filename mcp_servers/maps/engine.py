@@ -17,7 +17,7 @@ from ..kit import ToolError
 from ..people import EmailAddress
 from ..places import PlaceId
 from .geometry import format_point, turn
-from .state import Junction, JunctionId, Mode, Road, RoadId, RoadKind, TownMap, TownPlace, TripShare, TripShareId
+from .state import Junction, JunctionId, Mode, RoadId, RoadKind, RoadSegment, TownMap, TownPlace, TripShare, TripShareId
 from .town import plan_town
 from .views import RouteStep, TripView
 
@@ -30,7 +30,7 @@ RUSH: dict[RoadKind, int] = {"motorway": 55, "main road": 50, "street": 75, "pat
 BUSY: dict[RoadKind, int] = {"motorway": 80, "main road": 75, "street": 90, "path": 100}
 
 
-def flow(road: Road, moment: datetime) -> int:
+def flow(road: RoadSegment, moment: datetime) -> int:
     """Return the percentage of its speed a road allows: lower on weekdays at busy hours, slightly varied by road."""
     if moment.weekday() > 4 or moment.hour not in SLOW_HOURS:
         return 100
@@ -38,7 +38,7 @@ def flow(road: Road, moment: datetime) -> int:
     return usual - (int(road.id[4:]) + 31 * moment.hour + 17 * moment.day) % 16
 
 
-def seconds(road: Road, mode: Mode, moment: datetime | None) -> int:
+def seconds(road: RoadSegment, mode: Mode, moment: datetime | None) -> int:
     """Return the travel time of the road in seconds; without a moment, on an empty road."""
     if mode != "driving":
         return on_foot(road.length) if mode == "walking" else max(1, road.length * 6 // 25)
@@ -56,7 +56,7 @@ def on_foot(length: int) -> int:
 Avoid = Literal["tolls", "motorways"]
 Weight = Callable[[JunctionId, JunctionId, dict[str, Any]], int | None]
 SECOND = 1 << 40
-WAYS_KEPT, TIMES_KEPT = 1 << 14, 1 << 8
+PATH_CACHE_SIZE, TIME_CACHE_SIZE = 1 << 14, 1 << 8
 
 
 class Travel(NamedTuple):
@@ -71,7 +71,7 @@ class Travel(NamedTuple):
 class Route(NamedTuple):
     """The roads between two junctions or places; `metres` and `seconds` with the ways to and from them."""
 
-    roads: tuple[Road, ...]
+    roads: tuple[RoadSegment, ...]
     metres: int
     seconds: int
 
@@ -107,7 +107,7 @@ def weights(travel: Travel) -> Weight:
     mode, hour, closed, avoid = travel
 
     def weight(start: JunctionId, end: JunctionId, edge: dict[str, Any]) -> int | None:
-        road: Road = edge["road"]
+        road: RoadSegment = edge["road"]
         if road.id in closed or not may_use(road, mode, edge["forward"]):
             return None
         if (avoid == "tolls" and road.toll) or (avoid == "motorways" and road.kind == "motorway"):
@@ -117,7 +117,7 @@ def weights(travel: Travel) -> Weight:
     return weight
 
 
-def may_use(road: Road, mode: Mode, forward: bool) -> bool:
+def may_use(road: RoadSegment, mode: Mode, forward: bool) -> bool:
     """Return whether this mode of travel may use the road in this direction."""
     if mode == "walking":
         return road.kind != "motorway"
@@ -139,7 +139,7 @@ def find_route(
     )
 
 
-@lru_cache(maxsize=WAYS_KEPT)
+@lru_cache(maxsize=PATH_CACHE_SIZE)
 def way_between(seed: int, count: int, start: JunctionId, end: JunctionId, travel: Travel) -> Route | None:
     """Return the fastest way between two junctions of the town around `count` places, or None."""
     graph = network(seed, count)
@@ -158,7 +158,7 @@ def times_from(town: TownMap, origin: TownPlace, mode: Mode, moment: datetime, m
     return times_within(town.seed, len(town.places), origin.junction, travel, start, left)
 
 
-@lru_cache(maxsize=TIMES_KEPT)
+@lru_cache(maxsize=TIME_CACHE_SIZE)
 def times_within(
     seed: int, count: int, start: JunctionId, travel: Travel, spent: int, left: int
 ) -> Mapping[JunctionId, int]:
@@ -220,7 +220,7 @@ def steps_of(
     return (*steps, RouteStep(turn="arrive", name=end.name, metres=end.access, seconds=on_foot(end.access)))
 
 
-def crossings(town: TownMap, start: JunctionId, roads: tuple[Road, ...]) -> list[Junction]:
+def crossings(town: TownMap, start: JunctionId, roads: tuple[RoadSegment, ...]) -> list[Junction]:
     """Return the junctions that a way along these roads passes, including the first one."""
     found = [town.junctions[start]]
     for road in roads:
@@ -254,7 +254,7 @@ def new_trip(
     )
 
 
-def travelled(trip: TripShare, now: datetime) -> int:
+def compute_travelled_distance(trip: TripShare, now: datetime) -> int:
     """Return the metres of a trip travelled so far at constant speed; travel stops when the trip is ended."""
     moment = min(now, trip.arrives, trip.ended or now)
     return (
@@ -280,7 +280,7 @@ def position(town: TownMap, trip: TripShare, done: int) -> str:
 
 
 def trip_view(town: TownMap, trip: TripShare) -> TripView:
-    done, mine = travelled(trip, town.now), trip.sharer == town.me
+    done, mine = compute_travelled_distance(trip, town.now), trip.sharer == town.me
     contact = trip.viewer if mine else trip.sharer
     return TripView.from_row(
         trip,

@@ -27,13 +27,13 @@ class Point(Protocol):
 
 def vector(one: Point, other: Point) -> tuple[int, int]:
     """Return how far east and north the other point lies, in millimetres; accurate enough for a town."""
-    narrow = narrowing(one.latitude // 100_000)
+    narrow = compute_cosine(one.latitude // 100_000)
     east = (other.longitude - one.longitude) * METRES_PER_DEGREE * narrow // 1_000_000
     return east, (other.latitude - one.latitude) * METRES_PER_DEGREE // 1000
 
 
 @lru_cache(maxsize=2048)
-def narrowing(latitude: int) -> int:
+def compute_cosine(latitude: int) -> int:
     """Return the cosine, in thousandths, of a latitude given in tenths of a degree."""
     return round(cos(radians(latitude / 10)) * 1000)
 
@@ -44,7 +44,7 @@ def metres(one: Point, other: Point) -> int:
     return isqrt(east * east + north * north) // 1000
 
 
-def nearest(rows: Sequence[Row], here: Point) -> tuple[int, Row]:
+def find_nearest_row(rows: Sequence[Row], here: Point) -> tuple[int, Row]:
     """Return the nearest row (the first by id among equals) after its distance; `rows` are sorted by latitude."""
     start = bisect_left(rows, here.latitude, key=attrgetter("latitude"))
     found: list[tuple[int, str, Row]] = []

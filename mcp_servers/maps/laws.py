@@ -64,7 +64,7 @@ def a_road_is_closed_once_at_a_time(town: TownMap) -> bool:
 
 @server.invariant
 def lists_hold_known_places_once(town: TownMap) -> bool:
-    """No two lists have one name; a list holds a known place once, under its name, and not too many."""
+    """List names are unique; a list holds each known place at most once, under its name, up to the limit."""
     names = [row.name.casefold() for row in town.lists]
     if len(dict.fromkeys(names)) != len(names) or len(names) > MOST_LISTS:
         return False

@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar, get_args
 
-from ..kit import Draw, fresh
-from ..people import EmailAddress, beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import EmailAddress, cast, get_start_time
 from ..places import Place, PlaceKind, places
 from .engine import FARTHEST, find_route, new_trip
 from .geometry import metres
@@ -65,7 +65,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> TownMap:
     """Return the map for this seed; `size` is small, default or large."""
-    town, scale = TownMap(seed, beginning(seed)), SIZES[size]
+    town, scale = TownMap(seed, get_start_time(seed)), SIZES[size]
     draw = Draw("maps", seed, size)
     if size == "large":
         town.roads.width = town.reviews.width = town.junctions.width = 6
@@ -118,7 +118,7 @@ def put_reviews(town: TownMap, draw: Draw, count: int) -> None:
         stars, text = draw.choice(REVIEWS)
         town.reviews.put(
             MapReview(
-                id=fresh(town.reviews, number),
+                id=derive_row_id(town.reviews, number),
                 place=draw.choice(rated),
                 author=draw.choice(authors),
                 stars=stars,
@@ -172,7 +172,7 @@ def put_trip(
     town: TownMap, draw: Draw, people: tuple[EmailAddress, EmailAddress], started: datetime, ends: bool
 ) -> None:
     """Add a trip between two random places, if there is a route that makes sense."""
-    mode = draw.weighted(MODES, (3, 1, 1))
+    mode = draw.choose_weighted(MODES, (3, 1, 1))
     start, end = draw.sample([place for place in town.places if not place.gone], 2)
     route = find_route(town, start, end, mode, started)
     if route is not None and route.metres <= FARTHEST.get(mode, route.metres):

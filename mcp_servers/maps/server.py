@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Minute, Seen, Server
+from ..kit import Minute, ObservedField, Server
 from ..people import EmailAddress
 from ..places import PlaceId, PlaceKind
 from .engine import Avoid
@@ -51,24 +51,24 @@ TripRef = Annotated[TripShareId, Field(description="Id of a shared trip")]
 Viewer = Annotated[EmailAddress, Field(description="Id of the contact who may follow, an e-mail address")]
 
 Travel = Annotated[Mode, Field(description="How to travel")]
-AskedAvoid = Annotated[Avoid | None, Field(description="What the route must not use")]
+AvoidParam = Annotated[Avoid | None, Field(description="What the route must not use")]
 Departure = Annotated[
     Minute | None, Field(description="Departure, to the minute, such as 2026-03-05T10:00:00Z; now by default")
 ]
 Query = Annotated[
     str | None,
     Field(pattern=r"\S", max_length=80, description="Words of the name, kind or street", examples=QUERIES),
-    Seen("name"),
+    ObservedField("name"),
 ]
-AskedKind = Annotated[PlaceKind | None, Field(description="Only places of this kind")]
-AskedNear = Annotated[PlaceId | None, Field(description="Id of a place; nearest to it first")]
+KindParam = Annotated[PlaceKind | None, Field(description="Only places of this kind")]
+NearParam = Annotated[PlaceId | None, Field(description="Id of a place; nearest to it first")]
 OpenAt = Annotated[
     Minute | None, Field(description="Only places open at this time, to the minute, such as 2026-03-05T10:00:00Z")
 ]
 Address = Annotated[
     str,
     Field(pattern=r"\S", max_length=120, description="House number and street", examples=ADDRESSES),
-    Seen("street_address"),
+    ObservedField("street_address"),
 ]
 PointText = Annotated[
     str,
@@ -77,7 +77,7 @@ PointText = Annotated[
         description="Latitude and longitude in micro-degrees, such as 52520000,13405000",
         examples=POINTS,
     ),
-    Seen("geo_point"),
+    ObservedField("geo_point"),
 ]
 Within = Annotated[
     int,
@@ -92,10 +92,12 @@ ListName = Annotated[str, Field(pattern=r"\S", max_length=40, description="Name 
 Label = Annotated[
     str | None, Field(pattern=r"\S", max_length=40, description="Your own words for the place", examples=LABELS)
 ]
-AskedListName = Annotated[
-    str | None, Field(pattern=r"\S", max_length=40, description="Name of the list, or a part of it"), Seen("name")
+ListNameParam = Annotated[
+    str | None,
+    Field(pattern=r"\S", max_length=40, description="Name of the list, or a part of it"),
+    ObservedField("name"),
 ]
-AskedUnderWay = Annotated[bool | None, Field(description="True: only trips that have not ended")]
+UnderWayParam = Annotated[bool | None, Field(description="True: only trips that have not ended")]
 Limit = Annotated[
     int | None,
     Field(ge=1, le=50, description="Most rows to return, 5 by default", examples=[1, 2, 3, 4, 6, 8, 10, 12, 15, 20]),

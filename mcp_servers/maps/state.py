@@ -55,7 +55,7 @@ class Junction(Entity):
     longitude: int
 
 
-class Road(Entity):
+class RoadSegment(Entity):
     """A piece of road between two junctions: length in metres, speed in km an hour. A one-way road leads to its end."""
 
     __label__ = "the {kind} {name}"
@@ -135,7 +135,7 @@ class TownMap(State):
 
     places: Table[PlaceId, TownPlace] = table("PLC", "place", index=("kind", "words", "address", "junction"))
     junctions: Table[JunctionId, Junction] = table("JCT", "junction")
-    roads: Table[RoadId, Road] = table("ROD", "road", index=("start", "end"))
+    roads: Table[RoadId, RoadSegment] = table("ROD", "road", index=("start", "end"))
     reviews: Table[MapReviewId, MapReview] = table("MRV", "review", index=("place",))
     closures: Table[RoadClosureId, RoadClosure] = table("CLO", "road closure", index=("road",))
     lists: Table[PlaceListId, PlaceList] = table("PLS", "place list")

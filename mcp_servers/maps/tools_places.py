@@ -12,19 +12,19 @@ from typing import NamedTuple
 
 from ..kit import ToolError, minute_text
 from ..places import Place, places
-from .geometry import format_point, metres, nearest
+from .geometry import find_nearest_row, format_point, metres
 from .server import (
     ROWS,
     Address,
-    AskedKind,
-    AskedListName,
-    AskedNear,
     ClosureRef,
     Hours,
+    KindParam,
     Label,
     Limit,
     ListName,
+    ListNameParam,
     ListRef,
+    NearParam,
     OpenAt,
     PlaceRef,
     PointText,
@@ -37,8 +37,8 @@ from .state import (
     WEEKDAYS,
     Junction,
     PlaceList,
-    Road,
     RoadClosure,
+    RoadSegment,
     SavedPlace,
     TownMap,
     TownPlace,
@@ -61,7 +61,7 @@ def list_view(row: PlaceList, rows: int = ROWS) -> PlaceListView:
 
 
 @server.read()
-def list_place_lists(town: TownMap, name: AskedListName = None, limit: Limit = None) -> tuple[PlaceListView, ...]:
+def list_place_lists(town: TownMap, name: ListNameParam = None, limit: Limit = None) -> tuple[PlaceListView, ...]:
     """List your lists of saved places with their latest places."""
     wanted, most = (name or "").casefold(), limit or ROWS
     rows = [row for row in town.lists if wanted in row.name.casefold()]
@@ -104,7 +104,7 @@ def closure_view(town: TownMap, row: RoadClosure) -> ClosureView:
 
 
 @server.read()
-def list_road_closures(town: TownMap, near: AskedNear = None, limit: Limit = None) -> tuple[ClosureView, ...]:
+def list_road_closures(town: TownMap, near: NearParam = None, limit: Limit = None) -> tuple[ClosureView, ...]:
     """List the roads that are closed now: your own reports, then the latest."""
     rows, me = [row for row in reversed(list(town.closures)) if row.active(town.now)], town.me
     if near is None:
@@ -158,8 +158,8 @@ REVIEWS = 2
 def search_places(
     town: TownMap,
     query: Query = None,
-    kind: AskedKind = None,
-    near: AskedNear = None,
+    kind: KindParam = None,
+    near: NearParam = None,
     open_at: OpenAt = None,
     limit: Limit = None,
 ) -> tuple[PlaceView, ...]:
@@ -241,11 +241,11 @@ def reverse_geocode(town: TownMap, point: PointText) -> Surroundings:
     """Find the place and the road nearest to a point."""
     latitude, longitude = point.split(",")
     here = Point(int(latitude), int(longitude))
-    away, place = nearest(places_by_latitude(town.seed, len(town.places)), here)
+    away, place = find_nearest_row(places_by_latitude(town.seed, len(town.places)), here)
     if away > FARTHEST:
         raise ToolError("outside_area", f"{point} is outside the town's map; give a point within {FARTHEST} metres.")
-    _, junction = nearest(junctions_by_latitude(town.seed, len(town.places)), here)
-    roads: list[Road] = [*town.roads.where(start=junction.id), *town.roads.where(end=junction.id)]
+    _, junction = find_nearest_row(junctions_by_latitude(town.seed, len(town.places)), here)
+    roads: list[RoadSegment] = [*town.roads.where(start=junction.id), *town.roads.where(end=junction.id)]
     road = min(roads, key=lambda row: (row.kind in ("path", "motorway"), row.length, row.id))
     return Surroundings(
         id=place.id,

@@ -10,17 +10,17 @@ from ..kit import ToolError, minute_text
 from .engine import find_route, minutes_of, new_trip, on_foot, require_route, seconds, steps_of, times_from, trip_view
 from .server import (
     ROWS,
-    AskedAvoid,
-    AskedKind,
-    AskedUnderWay,
+    AvoidParam,
     Departure,
     Destination,
     Destinations,
+    KindParam,
     Limit,
     Origin,
     Origins,
     Travel,
     TripRef,
+    UnderWayParam,
     Viewer,
     Within,
     server,
@@ -39,7 +39,7 @@ def get_directions(
     origin: Origin,
     destination: Destination,
     mode: Travel,
-    avoid: AskedAvoid = None,
+    avoid: AvoidParam = None,
     depart: Departure = None,
 ) -> Directions:
     """Get the fastest route between two places, step by step, in traffic."""
@@ -88,7 +88,7 @@ def get_distance_matrix(
 
 @server.read()
 def find_reachable_places(
-    town: TownMap, origin: Origin, minutes: Within, mode: Travel, kind: AskedKind = None, limit: Limit = None
+    town: TownMap, origin: Origin, minutes: Within, mode: Travel, kind: KindParam = None, limit: Limit = None
 ) -> tuple[ReachablePlace, ...]:
     """Find the places that can be reached within some minutes, the nearest first."""
     start = town.places[origin]
@@ -111,7 +111,7 @@ def find_reachable_places(
 
 
 @server.read()
-def list_shared_trips(town: TownMap, under_way: AskedUnderWay = None, limit: Limit = None) -> tuple[TripView, ...]:
+def list_shared_trips(town: TownMap, under_way: UnderWayParam = None, limit: Limit = None) -> tuple[TripView, ...]:
     """List the trips shared by you and with you. Newest first, with position and arrival."""
     rows = [row for row in town.trips if not (under_way and row.ended)]
     latest = nlargest(limit or ROWS, rows, key=attrgetter("started", "id"))

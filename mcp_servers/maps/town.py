@@ -9,12 +9,12 @@ from itertools import pairwise
 from math import isqrt
 from typing import NamedTuple
 
-from ..fake_text import Words
+from ..fake_text import FakeText
 from ..kit import Draw
 from ..kit.rng import derive_id
 from ..places import Place, places, town
 from .geometry import Point, metres
-from .state import Junction, JunctionId, Road, RoadId, RoadKind
+from .state import Junction, JunctionId, RoadId, RoadKind, RoadSegment
 
 SPEEDS: dict[RoadKind, int] = {"motorway": 100, "main road": 50, "street": 30, "path": 5}
 MOST_LINES = 26
@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     """The road graph of a town, and the junction each of its places lies at."""
 
     junctions: tuple[Junction, ...]
-    roads: tuple[Road, ...]
+    roads: tuple[RoadSegment, ...]
     nearest: tuple[JunctionId, ...]
 
 
@@ -45,16 +45,16 @@ class Planner:
         self.far = 25_000 + 5_000 * min((count - 1) // 40, 12)
         self.step = 2 * self.far // (self.lines - 1)
         self.width = 6 if 2 * self.lines * self.lines > 1_200 else 4
-        self.words = Words(self.draw)
+        self.words = FakeText(self.draw)
         self.taken: dict[str, None] = {}
         self.grid: dict[Spot, Junction] = {}
-        self.roads: list[Road] = []
+        self.roads: list[RoadSegment] = []
         self.names: dict[str, None] = {}
 
     def plan(self) -> Plan:
         for row in range(self.lines):
             for column in range(self.lines):
-                self.grid[row, column] = self.junction(f"{row}/{column}", self.crossing(row, column))
+                self.grid[row, column] = self.junction(f"{row}/{column}", self.draw_crossing(row, column))
         for number in range(self.lines):
             self.line([(number, column) for column in range(self.lines)], number)
             self.line([(row, number) for row in range(self.lines)], number)
@@ -62,11 +62,11 @@ class Planner:
         self.shortcuts()
         junctions, nearest = list(self.grid.values()), list[JunctionId]()
         for place in self.places:
-            crossing = self.closest(place)
+            crossing = self.find_nearest_junction(place)
             if place.kind == "park":
                 gate = self.junction(place.id, place)
                 junctions.append(gate)
-                self.road(f"{place.name} Path", "path", crossing, gate)
+                self.add_road(f"{place.name} Path", "path", crossing, gate)
                 crossing = gate
             nearest.append(crossing.id)
         self.name_streets(nearest)
@@ -77,7 +77,7 @@ class Planner:
         self.taken[id] = None
         return id
 
-    def crossing(self, row: int, column: int) -> Spot:
+    def draw_crossing(self, row: int, column: int) -> Spot:
         """Return where two lines of the grid meet, with a random shift."""
         shift = self.step // 6
         return (
@@ -89,12 +89,12 @@ class Planner:
         latitude, longitude = (at.latitude, at.longitude) if isinstance(at, Place) else at
         return Junction(id=JunctionId(self.id("JCT", mark)), latitude=latitude, longitude=longitude)
 
-    def road(
+    def add_road(
         self, name: str, kind: RoadKind, start: Junction, end: Junction, one_way: bool = False, toll: bool = False
     ) -> None:
         """Add a road, up to a seventh longer than the straight line."""
         self.roads.append(
-            Road(
+            RoadSegment(
                 id=RoadId(self.id("ROD", f"{start.id}/{end.id}")),
                 name=name,
                 kind=kind,
@@ -116,11 +116,11 @@ class Planner:
         one_way = not main and number % 3 == 1
         if one_way and number // 3 % 2:
             spots = spots[::-1]
-        name = self.name()
+        name = self.draw_street_name()
         for start, end in pairwise(spots):
-            self.road(name, "main road" if main else "street", self.grid[start], self.grid[end], one_way)
+            self.add_road(name, "main road" if main else "street", self.grid[start], self.grid[end], one_way)
 
-    def name(self) -> str:
+    def draw_street_name(self) -> str:
         while True:
             name = self.words.text("street_name")
             if name not in self.names:
@@ -133,23 +133,23 @@ class Planner:
         exits = [self.grid[row, column] for column in range(0, self.lines, 3)]
         name = f"Motorway {self.draw.integer(1, 99)}"
         for number, (start, end) in enumerate(pairwise(exits)):
-            self.road(name, "motorway", start, end, toll=number % 2 == 0)
+            self.add_road(name, "motorway", start, end, toll=number % 2 == 0)
 
     def shortcuts(self) -> None:
         """Add footpaths across some blocks."""
         for row in range(self.lines - 1):
             for column in range(self.lines - 1):
                 if self.draw.chance(0.15):
-                    self.road("Footpath", "path", self.grid[row, column], self.grid[row + 1, column + 1])
+                    self.add_road("Footpath", "path", self.grid[row, column], self.grid[row + 1, column + 1])
 
-    def closest(self, place: Point) -> Junction:
+    def find_nearest_junction(self, place: Point) -> Junction:
         """Return the grid crossing nearest to a place."""
         row = (place.latitude - self.city.latitude + self.far + self.step // 2) // self.step
         column = (place.longitude - self.city.longitude + self.far + self.step // 2) // self.step
-        around = [self.grid[spot] for spot in self.around(row, column) if spot in self.grid]
+        around = [self.grid[spot] for spot in self.list_spots_around(row, column) if spot in self.grid]
         return min(around, key=lambda crossing: (metres(place, crossing), crossing.id))
 
-    def around(self, row: int, column: int) -> Iterator[Spot]:
+    def list_spots_around(self, row: int, column: int) -> Iterator[Spot]:
         for spot in range(9):
             yield row - 1 + spot // 3, column - 1 + spot % 3
 
@@ -165,9 +165,9 @@ class Planner:
             free = [number for number in at.get(junction, ()) if number not in named]
             if free:
                 named[free[0]] = place.street.split(" ", 1)[1]
-        self.roads = [renamed(road, named.get(number)) for number, road in enumerate(self.roads)]
+        self.roads = [rename_road(road, named.get(number)) for number, road in enumerate(self.roads)]
 
 
-def renamed(road: Road, name: str | None) -> Road:
+def rename_road(road: RoadSegment, name: str | None) -> RoadSegment:
     """Return the road, renamed if a name is given."""
     return replace(road, name=name or road.name)

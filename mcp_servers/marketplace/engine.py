@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..kit import Table, ToolError, minute_text
-from ..people import EmailAddress, beginning
+from ..people import EmailAddress, get_start_time
 from .state import (
     HELD_FOR,
     OFFER_LASTS,
@@ -89,7 +89,7 @@ def id_for(table: Table[Id, Any], mark: str) -> Id:
     return id
 
 
-def settled(market: Market) -> Market:
+def update_if_due(market: Market) -> Market:
     """Return the marketplace for reading, with all due events applied; a copy if there are any."""
     if not due_offers(market) and not due_listings(market):
         return market
@@ -126,7 +126,7 @@ def due_listings(market: Market) -> list[Listing]:
 @lru_cache(maxsize=4096)
 def days_until(seed: int, today: date) -> tuple[date, ...]:
     """Return the days from the beginning of a world to `today`, inclusive."""
-    first = beginning(seed).date()
+    first = get_start_time(seed).date()
     return tuple(first + timedelta(days=number) for number in range((today - first).days + 1))
 
 

@@ -64,7 +64,7 @@ def bids_climb(market: Market) -> bool:
 
 @server.invariant
 def bids_are_made_by_others_in_time(market: Market) -> bool:
-    """No bid is the seller's, nor made before the auction begins or after it ends."""
+    """No bid is the seller's, and every bid is made while its auction runs."""
     return all(
         bid.bidder != listing.seller and listing.listed <= bid.at < listing.ends
         for bid in market.bids
@@ -75,10 +75,10 @@ def bids_are_made_by_others_in_time(market: Market) -> bool:
 @server.invariant
 def the_price_is_what_was_agreed(market: Market) -> bool:
     """An auction goes to the highest bid when it ends; the rest at the price asked or that of the accepted offer."""
-    return all(agreed(market, trade, market.listings[trade.listing]) for trade in market.trades)
+    return all(has_agreed_price(market, trade, market.listings[trade.listing]) for trade in market.trades)
 
 
-def agreed(market: Market, trade: MarketTrade, listing: Listing) -> bool:
+def has_agreed_price(market: Market, trade: MarketTrade, listing: Listing) -> bool:
     if listing.format == "auction":
         lead = bids_of(market, listing)[-1:]
         return trade.at == listing.ends and [(bid.bidder, bid.amount) for bid in lead] == [(trade.buyer, trade.price)]
@@ -112,11 +112,12 @@ def payouts_are_covered(market: Market) -> bool:
 def offers_fit_their_listings(market: Market) -> bool:
     """An offer is another's than the seller's, for a fixed price that is no firm one, below it and not too low."""
     return all(
-        offer.listing in market.listings and fits(offer, market.listings[offer.listing]) for offer in market.offers
+        offer.listing in market.listings and is_valid_offer(offer, market.listings[offer.listing])
+        for offer in market.offers
     )
 
 
-def fits(offer: MarketOffer, listing: Listing) -> bool:
+def is_valid_offer(offer: MarketOffer, listing: Listing) -> bool:
     return (
         listing.format == "fixed price"
         and listing.negotiable

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ..kit import Draw
-from ..people import EmailAddress, beginning, cast
+from ..people import EmailAddress, cast, get_start_time
 from .engine import id_for, sell
 from .state import (
     LEAST_PAYOUT,
@@ -75,7 +75,7 @@ PRAISE = (
 BLAME = ("Scratches that were not mentioned.", "Took two weeks to send it.", "One part was missing.", "Hard to reach.")
 
 
-class Good(NamedTuple):
+class SaleItem(NamedTuple):
     """A thing to sell."""
 
     title: str
@@ -88,14 +88,14 @@ class Goods:
     def __init__(self, draw: Draw):
         self.draw, self.taken = draw, dict[str, None]()
 
-    def next(self) -> Good:
+    def draw_item(self) -> SaleItem:
         while True:
             category = self.draw.choice(tuple(GOODS))
             words = self.draw.choice(MAKERS), self.draw.choice(LOOKS), self.draw.choice(GOODS[category])
             title = " ".join(word for word in words if word)
             if title not in self.taken:
                 self.taken[title] = None
-                return Good(title, category)
+                return SaleItem(title, category)
 
 
 # Interest of others in the user's listings: offers and bids that become visible as time passes.
@@ -118,7 +118,7 @@ class Interest(NamedTuple):
 def interest_in(seed: int, listing: ListingId, haggled: bool) -> tuple[Interest, ...]:
     """Return the people who will show interest in a new listing within the hour."""
     draw, found, minutes = Draw("interest", seed, listing), list[Interest](), 0
-    for person in draw.shuffled([person.id for person in cast(seed, PEOPLE)[1:]])[: draw.integer(0, 3)]:
+    for person in draw.shuffle_items([person.id for person in cast(seed, PEOPLE)[1:]])[: draw.integer(0, 3)]:
         minutes += draw.integer(2, 15)
         percent, more = (draw.integer(50, 80), draw.integer(20, 80)) if haggled else (100, 0)
         found.append(Interest(person, timedelta(minutes=minutes), percent, more))
@@ -201,7 +201,7 @@ def plan_listings(draw: Draw, now: datetime, size: Size) -> list[Plan]:
     past: list[tuple[Role, int]] = [("bought", size.bought), ("sold", size.sold), ("gone", size.gone)]
     plans += [plan_sold(draw, now, role, number) for role, count in past for number in range(count)]
     for number in range(size.lapsed):
-        ends = before(draw, now, 0, 40)
+        ends = draw_past_moment(draw, now, 0, 40)
         plans.append(Plan(ends - timedelta(days=30), "lapsed", number, "fixed price", ends))
     return sorted(plans)
 
@@ -210,21 +210,21 @@ def plan_open(draw: Draw, now: datetime, role: Role, number: int, format: Format
     if format == "auction":
         ends = now + timedelta(minutes=draw.integer(120, 6 * 24 * 60))
         return Plan(ends - timedelta(days=draw.choice((7, 10))), role, number, format, ends)
-    listed = before(draw, now, 3, 18)
+    listed = draw_past_moment(draw, now, 3, 18)
     return Plan(listed, role, number, format, listed + timedelta(days=30))
 
 
 def plan_sold(draw: Draw, now: datetime, role: Role, number: int) -> Plan:
     """Plan a past sale: the first about one or two weeks ago, the second about a day ago."""
     low, high = {0: (6, 14), 1: (0, 1)}.get(number, (2, 80))
-    at = before(draw, now, low, high)
+    at = draw_past_moment(draw, now, low, high)
     if draw.chance(0.4):
         return Plan(at - timedelta(days=7), role, number, "auction", at, at)
-    listed = before(draw, at, 2, 20)
+    listed = draw_past_moment(draw, at, 2, 20)
     return Plan(listed, role, number, "fixed price", listed + timedelta(days=30), at)
 
 
-def before(draw: Draw, now: datetime, low: int, high: int) -> datetime:
+def draw_past_moment(draw: Draw, now: datetime, low: int, high: int) -> datetime:
     """Return a moment `low` to `high` whole days and some minutes before `now`."""
     return now - timedelta(days=draw.integer(low, high), minutes=draw.integer(20, 600))
 
@@ -234,25 +234,25 @@ CONDITIONS: tuple[Condition, ...] = ("new", "very good", "good", "worn", "for pa
 
 def seed(seed: int, size: str) -> Market:
     """Return the marketplace for this seed; `size` is small, default or large."""
-    return Opening(seed, size, SIZES[size]).market
+    return MarketBuilder(seed, size, SIZES[size]).market
 
 
-class Opening:
+class MarketBuilder:
     """A new world while it is being furnished."""
 
     def __init__(self, seed: int, size: str, scale: Size):
-        self.market = Market(seed, beginning(seed))
+        self.market = Market(seed, get_start_time(seed))
         self.now, self.draw = self.market.now, Draw("marketplace", seed, size)
         self.goods = Goods(self.draw)
         self.me, *self.others = [person.id for person in cast(seed, scale.people + 1)]
         if size == "large":
             self.market.listings.width = self.market.bids.width = 6
         for plan in plan_listings(self.draw, self.now, scale):
-            self.furnish(plan)
+            self.put_listing_with_history(plan)
         self.put_payout()
         self.put_watches(scale.watched)
 
-    def furnish(self, plan: Plan) -> None:
+    def put_listing_with_history(self, plan: Plan) -> None:
         """Add a listing with everything that belongs to it."""
         seller = self.me if plan.role in ("own", "sold") else self.draw.choice(self.others)
         listing = self.put_listing(plan, seller)
@@ -266,7 +266,7 @@ class Opening:
             self.put_made(listing, plan.number)
 
     def put_listing(self, plan: Plan, seller: EmailAddress) -> Listing:
-        good, draw = self.goods.next(), self.draw
+        good, draw = self.goods.draw_item(), self.draw
         price = draw.integer(25, 110) * 100 if draw.chance(0.88) else draw.integer(110, 900) * 100
         fixed = plan.format == "fixed price"
         negotiable = fixed and (plan.number < 3 or draw.chance(0.75))
@@ -276,7 +276,7 @@ class Opening:
                 id=id_for(self.market.listings, good.title),
                 title=good.title,
                 category=good.category,
-                condition=draw.weighted(CONDITIONS, (0.15, 0.3, 0.35, 0.15, 0.05)),
+                condition=draw.choose_weighted(CONDITIONS, (0.15, 0.3, 0.35, 0.15, 0.05)),
                 seller=seller,
                 price=price if fixed else price // 200 * 100,
                 status="ended" if plan.role == "lapsed" else "open",
@@ -337,7 +337,7 @@ class Opening:
                 self.put_rating(trade, rater, rated)
 
     def put_rating(self, trade: MarketTrade, rater: EmailAddress, rated: EmailAddress) -> None:
-        stars = self.draw.weighted((5, 4, 3, 2, 1), (0.55, 0.25, 0.1, 0.06, 0.04))
+        stars = self.draw.choose_weighted((5, 4, 3, 2, 1), (0.55, 0.25, 0.1, 0.06, 0.04))
         texts = BLAME if stars <= LOW_STARS else PRAISE
         self.market.ratings.put(
             MarketRating(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Seen, Server
+from ..kit import ObservedField, Server
 from ..people import EmailAddress
 from .seed import seed
 from .state import Category, Condition, Format, ListingId, MarketOfferId, MarketTradeId
@@ -69,7 +69,7 @@ Days = Annotated[
     int,
     Field(ge=1, le=30, description="Days until it ends", examples=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 21, 28, 30]),
 ]
-AskedHaggling = Annotated[
+HagglingParam = Annotated[
     Haggling | None, Field(description="Whether a fixed price is firm, open to offers by default")
 ]
 OfferAnswer = Annotated[Answer, Field(description="What you answer")]
@@ -82,21 +82,21 @@ Comment = Annotated[
     ),
 ]
 
-AskedWords = Annotated[
+WordsParam = Annotated[
     str | None,
     Field(min_length=2, max_length=60, description="Words of the title, all of which it has", examples=WORDS),
-    Seen("title"),
+    ObservedField("title"),
 ]
-AskedCategory = Annotated[Category | None, Field(description="Only this category")]
-AskedFormat = Annotated[Format | None, Field(description="Only auctions, or only fixed prices")]
-AskedMost = Annotated[
+CategoryParam = Annotated[Category | None, Field(description="Only this category")]
+FormatParam = Annotated[Format | None, Field(description="Only auctions, or only fixed prices")]
+MostParam = Annotated[
     int | None, Field(ge=100, le=1_000_000, description="Highest price now, in cents", examples=AMOUNTS)
 ]
-AskedSeller = Annotated[EmailAddress | None, Field(description="Only what this person sells, by e-mail address")]
-AskedScope = Annotated[Scope | None, Field(description="Only what you sell, bid on or watch, also when it is over")]
-AskedOfferSide = Annotated[OfferSide | None, Field(description="Only offers you made, or received for your things")]
-AskedListing = Annotated[ListingId | None, Field(description="Only offers for this listing id")]
-AskedTradeSide = Annotated[TradeSide | None, Field(description="Only what you bought, or sold")]
+SellerParam = Annotated[EmailAddress | None, Field(description="Only what this person sells, by e-mail address")]
+ScopeParam = Annotated[Scope | None, Field(description="Only what you sell, bid on or watch, also when it is over")]
+OfferSideParam = Annotated[OfferSide | None, Field(description="Only offers you made, or received for your things")]
+ListingParam = Annotated[ListingId | None, Field(description="Only offers for this listing id")]
+TradeSideParam = Annotated[TradeSide | None, Field(description="Only what you bought, or sold")]
 Limit = Annotated[
     int | None,
     Field(ge=1, le=50, description="Most rows to return, 5 by default", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20]),

@@ -18,42 +18,42 @@ from .engine import (
     require_reach,
     sell,
     settle,
-    settled,
+    update_if_due,
 )
 from .seed import plan_interest
 from .server import (
     ROWS,
     Answer,
-    AskedCategory,
-    AskedFormat,
-    AskedHaggling,
-    AskedListing,
-    AskedMost,
-    AskedOfferSide,
-    AskedScope,
-    AskedSeller,
-    AskedTradeSide,
-    AskedWords,
     BidAmount,
+    CategoryParam,
     Comment,
     CounterAmount,
     Days,
+    FormatParam,
+    HagglingParam,
     Limit,
+    ListingParam,
     ListingRef,
+    MostParam,
     OfCategory,
     OfCondition,
     OfferAmount,
     OfferAnswer,
     OfferRef,
+    OfferSideParam,
     OwnListingRef,
     PayoutAmount,
     Price,
     Scope,
+    ScopeParam,
+    SellerParam,
     SellFormat,
     Stars,
     Title,
     TradeRef,
+    TradeSideParam,
     Watching,
+    WordsParam,
     server,
 )
 from .state import (
@@ -103,9 +103,9 @@ from .views import (
 
 
 @server.read()
-def get_market_account(market: Market, side: AskedTradeSide = None, limit: Limit = None) -> MarketAccount:
+def get_market_account(market: Market, side: TradeSideParam = None, limit: Limit = None) -> MarketAccount:
     """Get your earnings in cents with your latest trades and payouts."""
-    now, rows = settled(market), limit or ROWS
+    now, rows = update_if_due(market), limit or ROWS
     trades = now.trades.where(buyer=now.me) if side != "sold" else []
     trades += now.trades.where(seller=now.me) if side != "bought" else []
     trades.sort(key=attrgetter("at", "id"), reverse=True)
@@ -213,16 +213,16 @@ def buy_market_listing(market: Market, listing: ListingRef) -> TradeView:
 @server.read()
 def search_market_listings(
     market: Market,
-    words: AskedWords = None,
-    category: AskedCategory = None,
-    format: AskedFormat = None,
-    most: AskedMost = None,
-    seller: AskedSeller = None,
-    scope: AskedScope = None,
+    words: WordsParam = None,
+    category: CategoryParam = None,
+    format: FormatParam = None,
+    most: MostParam = None,
+    seller: SellerParam = None,
+    scope: ScopeParam = None,
     limit: Limit = None,
 ) -> tuple[ListingView, ...]:
     """Search what others sell, the newest first; prices in cents."""
-    now, wanted = settled(market), (words or "").casefold().split()
+    now, wanted = update_if_due(market), (words or "").casefold().split()
     if scope is not None:
         rows = in_scope(now, scope)
     elif wanted:
@@ -263,7 +263,7 @@ def in_scope(market: Market, scope: Scope) -> list[Listing]:
 @server.read()
 def get_market_listing(market: Market, listing: ListingRef) -> ListingDetails:
     """Get a listing with its bids and its seller's rating."""
-    now = settled(market)
+    now = update_if_due(market)
     return listing_details(now, now.listings[listing])
 
 
@@ -293,10 +293,10 @@ SCORN_PERCENT = 70
 
 @server.read()
 def list_market_offers(
-    market: Market, side: AskedOfferSide = None, listing: AskedListing = None, limit: Limit = None
+    market: Market, side: OfferSideParam = None, listing: ListingParam = None, limit: Limit = None
 ) -> tuple[OfferView, ...]:
     """List your offers, those that wait for your answer first."""
-    now = settled(market)
+    now = update_if_due(market)
     rows = list(now.offers) if listing is None else now.offers.where(listing=now.listings[listing].id)
     sides = ("made", "received") if side is None else (side,)
     mine = [row for row in rows if row.made <= now.now and side_of(now, row) in sides]
@@ -452,7 +452,7 @@ def create_market_listing(
     format: SellFormat,
     price: Price,
     days: Days,
-    haggling: AskedHaggling = None,
+    haggling: HagglingParam = None,
 ) -> ListingDetails:
     """List something for sale."""
     settle(market)

@@ -30,7 +30,7 @@ def paid_invoices_have_one_payment(till: Till) -> bool:
 
 @server.invariant
 def no_payment_is_refunded_beyond_its_amount(till: Till) -> bool:
-    """What is refunded of a payment is the sum of its refunds, up to its amount; a disputed one has none."""
+    """A payment's refunded amount is the sum of its refunds, at most its amount; a disputed payment has no refunds."""
     sums = Counter[str]()
     for refund in till.refunds:
         if refund.amount <= 0 or refund.payment not in till.payments:
@@ -72,19 +72,19 @@ def invoices_are_in_order(till: Till) -> bool:
 @server.invariant
 def events_tell_what_happened(till: Till) -> bool:
     """Each issue, payment, refund and void has its event, and no event tells of anything else."""
-    told = Counter[tuple[str, str]]((row.invoice, row.kind) for row in till.events)
+    events = Counter[tuple[str, str]]((row.invoice, row.kind) for row in till.events)
     invoice_of = {row.id: row.invoice for row in till.payments}
     refunds = Counter[str](invoice_of[row.payment] for row in till.refunds)
     for row in till.invoices:
-        if told[row.id, "invoice.opened"] != (row.issued is not None):
+        if events[row.id, "invoice.opened"] != (row.issued is not None):
             return False
-        if told[row.id, "payment.succeeded"] != (row.status == "paid"):
+        if events[row.id, "payment.succeeded"] != (row.status == "paid"):
             return False
-        if told[row.id, "invoice.voided"] != (row.status == "void"):
+        if events[row.id, "invoice.voided"] != (row.status == "void"):
             return False
-        if told[row.id, "payment.refunded"] != refunds[row.id]:
+        if events[row.id, "payment.refunded"] != refunds[row.id]:
             return False
-        if row.status == "uncollectible" and told[row.id, "invoice.uncollectible"] != 1:
+        if row.status == "uncollectible" and events[row.id, "invoice.uncollectible"] != 1:
             return False
     return all(row.invoice in till.invoices for row in till.events)
 
@@ -99,8 +99,8 @@ def deliveries_go_to_webhooks_that_want_them(till: Till) -> bool:
 
 
 def is_in_order(till: Till, event: WebhookEvent) -> bool:
-    told = [one.webhook for one in event.deliveries]
-    return len(dict.fromkeys(told)) == len(told) and all(
+    webhooks = [one.webhook for one in event.deliveries]
+    return len(dict.fromkeys(webhooks)) == len(webhooks) and all(
         event.kind in till.webhooks[one.webhook].kinds and 1 <= one.attempts <= MOST_ATTEMPTS
         for one in event.deliveries
     )

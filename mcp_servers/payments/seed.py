@@ -6,8 +6,8 @@ from collections import Counter
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import COMPANIES, EmailAddress, beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import COMPANIES, EmailAddress, cast, get_start_time
 from ..shared_records import Invoice as Billed
 from ..shared_records import invoices
 from .state import (
@@ -53,7 +53,7 @@ SIZES = {"small": Size(12, 1, 2), "default": Size(120, 2, 3), "large": Size(1_20
 
 def seed(seed: int, size: str) -> Till:
     """Return the merchant's state for this seed; `size` is small, default or large."""
-    till, draw, scale = Till(seed, beginning(seed)), Draw("payments", seed, size), SIZES[size]
+    till, draw, scale = Till(seed, get_start_time(seed)), Draw("payments", seed, size), SIZES[size]
     if size == "large":
         till.payments.width = till.refunds.width = till.events.width = 6
     owner, *others = cast(seed, CUSTOMERS + 1)
@@ -74,7 +74,7 @@ def put_webhooks(till: Till, draw: Draw, count: int) -> None:
         down = till.now + timedelta(minutes=draw.integer(15, 60)) if place == 0 else None
         kinds = KINDS if place == 0 else tuple(draw.sample(KINDS, draw.integer(2, 3)))
         url = f"https://{name}.merchant.example/hook"
-        till.webhooks.put(Webhook(id=fresh(till.webhooks, name), url=url, kinds=kinds, down_until=down))
+        till.webhooks.put(Webhook(id=derive_row_id(till.webhooks, name), url=url, kinds=kinds, down_until=down))
 
 
 def put_cards(till: Till, draw: Draw, count: int) -> None:
@@ -86,7 +86,7 @@ def put_cards(till: Till, draw: Draw, count: int) -> None:
             days = draw.integer(-20, -1) if expired else draw.integer(60, 1_200)
             till.cards.put(
                 PaymentCard(
-                    id=fresh(till.cards, f"{company}/{place}"),
+                    id=derive_row_id(till.cards, f"{company}/{place}"),
                     company=company,
                     card_number=f"4{draw.integer(0, 10**15 - 1):015d}",
                     expires=today + timedelta(days=days),
@@ -100,7 +100,7 @@ def draw_status(draw: Draw, billed: Billed, today: date, place: int) -> InvoiceS
     """Draw a status; the first three invoices are paid, open and draft, so that every tool is usable in every world."""
     if place < 3:
         return ("paid", "open", "draft")[place]
-    status: InvoiceStatus = draw.weighted(("paid", "open", "draft", "void"), (0.26, 0.5, 0.17, 0.07))
+    status: InvoiceStatus = draw.choose_weighted(("paid", "open", "draft", "void"), (0.26, 0.5, 0.17, 0.07))
     if status == "open" and billed.due < today and draw.chance(0.15):
         return "uncollectible"
     return status
@@ -122,17 +122,17 @@ def put_invoice(till: Till, draw: Draw, billed: Billed, place: int) -> None:
     if status == "draft":
         return
     put_event(till, draw, "invoice.opened", row, issued)
-    later = between(draw, issued, till.now)
+    later = draw_minute_between(draw, issued, till.now)
     if status == "void":
         put_event(till, draw, "invoice.voided", row, later)
     elif status == "uncollectible":
-        written_off = between(draw, datetime.combine(billed.due + timedelta(days=1), time(0)), till.now)
+        written_off = draw_minute_between(draw, datetime.combine(billed.due + timedelta(days=1), time(0)), till.now)
         put_event(till, draw, "invoice.uncollectible", row, written_off)
     elif status == "paid":
         put_payment(till, draw, row, later, place)
 
 
-def between(draw: Draw, start: datetime, end: datetime) -> datetime:
+def draw_minute_between(draw: Draw, start: datetime, end: datetime) -> datetime:
     """Return a minute after the start and before the end."""
     return start + timedelta(minutes=draw.integer(1, max(1, (end - start) // timedelta(minutes=1) - 1)))
 
@@ -146,7 +146,7 @@ def put_payment(till: Till, draw: Draw, invoice: Invoice, paid: datetime, place:
     parts = [] if place == 0 or draw.chance(0.75) else [invoice.amount // draw.choice((1, 2, 4, 5))]
     payment = till.payments.put(
         Payment(
-            id=fresh(till.payments, invoice.id),
+            id=derive_row_id(till.payments, invoice.id),
             invoice=invoice.id,
             card=card,
             subject=invoice.subject,
@@ -159,10 +159,10 @@ def put_payment(till: Till, draw: Draw, invoice: Invoice, paid: datetime, place:
     )
     put_event(till, draw, "payment.succeeded", invoice, paid)
     for amount in parts:
-        at = between(draw, paid, till.now)
+        at = draw_minute_between(draw, paid, till.now)
         till.refunds.put(
             Refund(
-                id=fresh(till.refunds, payment.id),
+                id=derive_row_id(till.refunds, payment.id),
                 payment=payment.id,
                 subject=invoice.subject,
                 amount=amount,
@@ -175,24 +175,26 @@ def put_payment(till: Till, draw: Draw, invoice: Invoice, paid: datetime, place:
 
 def put_event(till: Till, draw: Draw, kind: EventKind, invoice: Invoice, at: datetime) -> None:
     """Add a past event; the webhook that is down has missed many of the last days' events."""
-    told = []
+    deliveries = []
     for place, webhook in enumerate(till.webhooks):
         if kind in webhook.kinds:
             missed = draw.chance(0.6) if place == 0 and at > till.now - timedelta(days=4) else draw.chance(0.08)
             status: DeliveryStatus = "failed" if missed else "delivered"
-            told.append(
+            deliveries.append(
                 Delivery(
-                    webhook=webhook.id, status=status, attempts=draw.weighted((1, 2, 5), (6, 2, 1)) if missed else 1
+                    webhook=webhook.id,
+                    status=status,
+                    attempts=draw.choose_weighted((1, 2, 5), (6, 2, 1)) if missed else 1,
                 )
             )
     till.events.put(
         WebhookEvent(
-            id=fresh(till.events, f"{invoice.id}/{kind}"),
+            id=derive_row_id(till.events, f"{invoice.id}/{kind}"),
             kind=kind,
             invoice=invoice.id,
             subject=invoice.subject,
             at=at,
-            deliveries=tuple(told),
+            deliveries=tuple(deliveries),
         )
     )
 
@@ -203,7 +205,7 @@ def settle_cards(till: Till, draw: Draw) -> None:
     for payment in till.payments:
         spent[payment.card] += payment.amount - payment.refunded
     for card in list(till.cards):
-        available = draw.weighted((draw.integer(20_000, 60_000), draw.integer(150_000, 600_000)), (0.25, 0.75))
+        available = draw.choose_weighted((draw.integer(20_000, 60_000), draw.integer(150_000, 600_000)), (0.25, 0.75))
         till.cards.change(card.id, available=available, ceiling=available + spent[card.id])
 
 

@@ -169,7 +169,7 @@ def fee_of(amount: int) -> int:
 
 def emit(till: Till, kind: EventKind, invoice: Invoice) -> WebhookEvent:
     """Record an event and deliver it once to each webhook that is registered for its kind."""
-    told = tuple(deliver(row, till.now, 0) for row in till.webhooks if kind in row.kinds)
+    deliveries = tuple(deliver(row, till.now, 0) for row in till.webhooks if kind in row.kinds)
     return till.events.put(
         WebhookEvent(
             id=till.events.new_id(),
@@ -177,7 +177,7 @@ def emit(till: Till, kind: EventKind, invoice: Invoice) -> WebhookEvent:
             invoice=invoice.id,
             subject=invoice.subject,
             at=till.now,
-            deliveries=told,
+            deliveries=deliveries,
         )
     )
 

@@ -32,17 +32,17 @@ from .state import (
     fee_of,
 )
 from .views import (
-    Charged,
+    ChargeResult,
     EventView,
     InvoiceDetails,
     InvoiceView,
-    Refunded,
+    RefundResult,
     WebhookView,
-    charged,
+    build_charge_result,
+    build_refund_result,
     event_view,
     invoice_details,
     invoice_view,
-    refunded,
 )
 
 server = Server("payments", "Bill customers: invoices, card payments, refunds and webhooks.", seed)
@@ -89,10 +89,10 @@ Url = Annotated[
 ]
 Kinds = Annotated[tuple[EventKind, ...], Field(min_length=1, max_length=5, description="Kinds of events it is told of")]
 
-AskedStatus = Annotated[InvoiceStatus | None, Field(description="Only invoices of this status")]
-AskedCustomer = Annotated[EmailAddress | None, Field(description="Only invoices to this e-mail address")]
-AskedInvoice = Annotated[InvoiceId | None, Field(description="Only events of this invoice id")]
-AskedKind = Annotated[EventKind | None, Field(description="Only events of this kind")]
+StatusParam = Annotated[InvoiceStatus | None, Field(description="Only invoices of this status")]
+CustomerParam = Annotated[EmailAddress | None, Field(description="Only invoices to this e-mail address")]
+InvoiceParam = Annotated[InvoiceId | None, Field(description="Only events of this invoice id")]
+KindParam = Annotated[EventKind | None, Field(description="Only events of this kind")]
 FailedOnly = Annotated[bool, Field(description="Only events that some webhook has not got")]
 Limit = Annotated[
     int | None,
@@ -104,22 +104,22 @@ Limit = Annotated[
 
 MOST_WEBHOOKS = 6
 MOST_ATTEMPTS = 5
-KEPT = timedelta(days=30)
+RETENTION = timedelta(days=30)
 
 
 @server.read()
 def list_webhook_events(
     till: Till,
-    invoice: AskedInvoice = None,
-    kind: AskedKind = None,
+    invoice: InvoiceParam = None,
+    kind: KindParam = None,
     failed_only: FailedOnly = False,
     limit: Limit = None,
 ) -> tuple[EventView, ...]:
     """List webhook events with their deliveries, the newest first."""
     if invoice is not None:
         till.invoices[invoice]
-    asked = {"invoice": invoice, "kind": kind, "failed": failed_only or None}
-    wanted = {name: value for name, value in asked.items() if value is not None}
+    filters = {"invoice": invoice, "kind": kind, "failed": failed_only or None}
+    wanted = {name: value for name, value in filters.items() if value is not None}
     rows = till.events.where(**wanted) if wanted else till.events
     newest = nlargest(limit or ROWS, rows, key=attrgetter("at", "id"))
     return tuple(event_view(till, row) for row in newest)
@@ -134,7 +134,7 @@ def redeliver_webhook_event(till: Till, event: EventRef, webhook: WebhookRef) ->
     before = next((one for one in row.deliveries if one.webhook == webhook), None)
     if before is not None and before.status == "delivered":
         raise ToolError("already_delivered", f"{webhook} has got {event} already; nothing is left to do.")
-    if till.now > row.at + KEPT:
+    if till.now > row.at + RETENTION:
         raise ToolError("event_expired", f"{event} is over 30 days old; only newer events can be delivered again.")
     attempts = before.attempts if before is not None else 0
     if attempts >= MOST_ATTEMPTS:
@@ -142,8 +142,8 @@ def redeliver_webhook_event(till: Till, event: EventRef, webhook: WebhookRef) ->
             "too_many_attempts", f"{event} was sent to {webhook} {attempts} times in vain; register another webhook."
         )
     others = tuple(one for one in row.deliveries if one.webhook != webhook)
-    told = (*others, deliver(listener, till.now, attempts))
-    return event_view(till, till.events.change(event, deliveries=told))
+    deliveries = (*others, deliver(listener, till.now, attempts))
+    return event_view(till, till.events.change(event, deliveries=deliveries))
 
 
 @server.write(idempotent=True)
@@ -166,13 +166,13 @@ LONGEST_TERM = timedelta(days=90)
 
 @server.read()
 def list_customer_invoices(
-    till: Till, status: AskedStatus = None, customer: AskedCustomer = None, limit: Limit = None
+    till: Till, status: StatusParam = None, customer: CustomerParam = None, limit: Limit = None
 ) -> tuple[InvoiceView, ...]:
     """List invoices to customers, those due first on top; amounts in cents."""
     if customer is not None:
         till.customers[customer]
-    asked = {"customer": customer, "status": status}
-    wanted = {name: value for name, value in asked.items() if value is not None}
+    filters = {"customer": customer, "status": status}
+    wanted = {name: value for name, value in filters.items() if value is not None}
     rows = till.invoices.where(**wanted) if wanted else till.invoices
     first = nsmallest(limit or ROWS, rows, key=attrgetter("due", "id"))
     return tuple(invoice_view(row) for row in first)
@@ -260,7 +260,7 @@ CODE_ABOVE = 60_000
 
 
 @server.write(idempotent=True)
-def charge_invoice(till: Till, invoice: InvoiceRef, card_number: CardNumber, code: Code = None) -> Charged:
+def charge_invoice(till: Till, invoice: InvoiceRef, card_number: CardNumber, code: Code = None) -> ChargeResult:
     """Charge all of an invoice to a customer's card. Large charges need a code."""
     row = till.invoices[invoice]
     require_unpaid(row)
@@ -287,7 +287,7 @@ def charge_invoice(till: Till, invoice: InvoiceRef, card_number: CardNumber, cod
     )
     till.earn(payment.amount - payment.fee)
     emit(till, "payment.succeeded", row)
-    return charged(till, payment)
+    return build_charge_result(till, payment)
 
 
 def usable_card(till: Till, invoice: Invoice, number: str) -> PaymentCard:
@@ -313,7 +313,7 @@ def require_code(invoice: Invoice, code: str | None) -> None:
 
 
 @server.write()
-def refund_payment(till: Till, payment: PaymentRef, amount: RefundAmount, reason: RefundReason = None) -> Refunded:
+def refund_payment(till: Till, payment: PaymentRef, amount: RefundAmount, reason: RefundReason = None) -> RefundResult:
     """Refund a payment or a part of it to its card, within 30 days."""
     row, balance = till.payments[payment], till.merchant.balance
     if row.disputed:
@@ -343,7 +343,7 @@ def refund_payment(till: Till, payment: PaymentRef, amount: RefundAmount, reason
         )
     )
     emit(till, "payment.refunded", till.invoices[row.invoice])
-    return refunded(till, refund)
+    return build_refund_result(till, refund)
 
 
 @server.known_by_heart
@@ -351,5 +351,5 @@ def cards_and_codes(till: Till) -> dict[tuple[str, str], str]:
     """Return by invoice what customers tell the merchant: their company's card number and the one-time code."""
     today, companies = till.now.date(), {row.id: row.company for row in till.customers}
     numbers = {card.company: card.card_number for card in sorted(till.cards, key=lambda card: card.expires >= today)}
-    told = {(str(row.id), "card_number"): numbers[companies[row.customer]] for row in till.invoices}
-    return {**told, **{(str(row.id), "code"): row.code for row in till.invoices}}
+    cards = {(str(row.id), "card_number"): numbers[companies[row.customer]] for row in till.invoices}
+    return {**cards, **{(str(row.id), "code"): row.code for row in till.invoices}}

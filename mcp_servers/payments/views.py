@@ -73,7 +73,7 @@ class InvoiceDetails(Entity):
     payment: PaymentView | None = None
 
 
-class Charged(Entity):
+class ChargeResult(Entity):
     """A payment just made, and the merchant's balance after it."""
 
     __label__ = "the payment for {subject}"
@@ -86,7 +86,7 @@ class Charged(Entity):
     balance: int
 
 
-class Refunded(Entity):
+class RefundResult(Entity):
     """A refund just made, what is left of the payment, and the merchant's balance after it."""
 
     __label__ = "the refund for {subject}"
@@ -150,13 +150,13 @@ def invoice_details(till: Till, row: Invoice) -> InvoiceDetails:
     return InvoiceDetails.from_row(row, payment=payment_view(till, payments[0]) if payments else None)
 
 
-def charged(till: Till, row: Payment) -> Charged:
-    return Charged.from_row(row, last4=last4(till, row), balance=till.merchant.balance)
+def build_charge_result(till: Till, row: Payment) -> ChargeResult:
+    return ChargeResult.from_row(row, last4=last4(till, row), balance=till.merchant.balance)
 
 
-def refunded(till: Till, row: Refund) -> Refunded:
+def build_refund_result(till: Till, row: Refund) -> RefundResult:
     payment = till.payments[row.payment]
-    return Refunded.from_row(row, left=payment.amount - payment.refunded, balance=till.merchant.balance)
+    return RefundResult.from_row(row, left=payment.amount - payment.refunded, balance=till.merchant.balance)
 
 
 def event_view(till: Till, row: WebhookEvent) -> EventView:

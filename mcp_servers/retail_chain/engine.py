@@ -55,7 +55,7 @@ def view(chain: Chain, pickup: Pickup) -> PickupView:
     )
 
 
-def carried(chain: Chain, store: ChainStoreId, product: ChainProductId) -> Stock:
+def require_carried_stock(chain: Chain, store: ChainStoreId, product: ChainProductId) -> Stock:
     """Return the stock of a product in a store. Raises ToolError when the store does not carry it."""
     name, goods = chain.stores[store].name, chain.products[product].name
     found = chain.stock.get(stock_id(store, product))
@@ -66,10 +66,10 @@ def carried(chain: Chain, store: ChainStoreId, product: ChainProductId) -> Stock
 
 def available(chain: Chain, stock: Stock) -> int:
     """Return the units of a product in a store that nobody has reserved."""
-    return stock.units + unsettled(chain, stock.product)[stock.store]
+    return stock.units + count_unshelved_units(chain, stock.product)[stock.store]
 
 
-def unsettled(chain: Chain, product: ChainProductId) -> dict[ChainStoreId, int]:
+def count_unshelved_units(chain: Chain, product: ChainProductId) -> dict[ChainStoreId, int]:
     """Return by store the units of a product that have arrived but are not on the shelf yet, less the reserved ones."""
     units = defaultdict[ChainStoreId, int](int)
     for transfer in chain.transfers.where(product=product):
@@ -81,16 +81,16 @@ def unsettled(chain: Chain, product: ChainProductId) -> dict[ChainStoreId, int]:
     return units
 
 
-def opened(chain: Chain) -> list[Pickup]:
+def list_open_pickups(chain: Chain) -> list[Pickup]:
     """Return the open reservations: ready for the user, requested or in transit."""
     return [row for row in chain.pickups.where(status="held") if status_of(chain, row) != "expired"]
 
 
-def taken(chain: Chain, product: ChainProductId) -> int:
+def count_acquired_units(chain: Chain, product: ChainProductId) -> int:
     """Return the units of a product that the user has reserved now or bought in the last 7 days."""
     since = chain.now - WEEK
     bought = [row.quantity for row in chain.purchases.where(product=product) if row.bought > since]
-    return sum([row.quantity for row in opened(chain) if row.product == product]) + sum(bought)
+    return sum([row.quantity for row in list_open_pickups(chain) if row.product == product]) + sum(bought)
 
 
 def require_open(chain: Chain, store: Store) -> None:
@@ -100,15 +100,15 @@ def require_open(chain: Chain, store: Store) -> None:
         raise ToolError("store_closed", f"{store.name} is closed and opens at {opens}; come then or use another store.")
 
 
-def spent(chain: Chain) -> int:
+def sum_yearly_spending(chain: Chain) -> int:
     """Return the cents the user paid in the last 365 days, less refunds."""
     since = chain.now - YEAR
     paid = sum([row.paid for row in chain.purchases if row.bought > since])
     return paid - sum([row.refund for row in chain.returns if chain.purchases[row.purchase].bought > since])
 
 
-def tier(chain: Chain) -> Tier:
-    return tier_for(spent(chain))
+def get_loyalty_tier(chain: Chain) -> Tier:
+    return tier_for(sum_yearly_spending(chain))
 
 
 def tier_for(total: int) -> Tier:
@@ -122,10 +122,10 @@ def price_in(chain: Chain, store: ChainStoreId, product: ChainProductId) -> int:
     offers = [row for row in chain.promotions.where(stock=stock_id(store, product)) if row.starts <= today <= row.ends]
     if not offers:
         return full
-    rank = RANK[tier(chain)]
-    return discounted(full, max([row.percent for row in offers if RANK[row.tier] <= rank], default=0))
+    rank = RANK[get_loyalty_tier(chain)]
+    return apply_discount(full, max([row.percent for row in offers if RANK[row.tier] <= rank], default=0))
 
 
-def discounted(price: int, percent: int) -> int:
+def apply_discount(price: int, percent: int) -> int:
     """Return a price less `percent` percent, rounded to the nearest cent."""
     return (price * (100 - percent) + 50) // 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .engine import opened, status_of, taken, transfer_of
+from .engine import count_acquired_units, list_open_pickups, status_of, transfer_of
 from .server import server
 from .state import Chain
 from .tools import HOLD, MOST_PICKUPS, RETURN_WINDOW
@@ -12,7 +12,7 @@ from .tools import HOLD, MOST_PICKUPS, RETURN_WINDOW
 
 @server.invariant
 def no_unit_is_lost(chain: Chain) -> bool:
-    """Of each product, what is in stores, on the way and with the customer is all that was ever supplied."""
+    """For each product, units in stores, in transit and with the customer equal the units supplied."""
     units = Counter[str]()
     for stock in chain.stock:
         units[stock.product] += stock.units
@@ -72,8 +72,8 @@ def transfers_belong_to_reservations(chain: Chain) -> bool:
 @server.invariant
 def customers_keep_to_their_limits(chain: Chain) -> bool:
     """Open reservations are few, and with the purchases of a week they stay under each product's limit."""
-    few = len(opened(chain)) <= MOST_PICKUPS
-    return few and all(taken(chain, row.id) <= row.limit for row in chain.products)
+    few = len(list_open_pickups(chain)) <= MOST_PICKUPS
+    return few and all(count_acquired_units(chain, row.id) <= row.limit for row in chain.products)
 
 
 @server.invariant
@@ -96,7 +96,7 @@ def points_add_up(chain: Chain) -> bool:
 
 @server.invariant
 def returns_stay_within_their_purchase(chain: Chain) -> bool:
-    """What comes back is part of a purchase that may, in time, and no more money is refunded than was paid."""
+    """Returns are part of a returnable purchase, within its period, and refund at most what was paid."""
     units, money = Counter[str](), Counter[str]()
     for row in chain.returns:
         bought = chain.purchases[row.purchase]

@@ -6,20 +6,20 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import beginning
+from ..kit import Draw, derive_row_id
+from ..people import get_start_time
 from ..places import Place, places
 from .engine import add_units
 from .state import (
     Category,
     Chain,
     ChainStoreId,
-    Kept,
     LoyaltyCard,
     Pickup,
     Product,
     Promotion,
     Purchase,
+    ReservationStatus,
     Return,
     Stock,
     Store,
@@ -71,20 +71,20 @@ def add_past(chain: Chain, draw: Draw, purchases: int) -> None:
 
     Open reservations and this week's purchases are all of different products, so that no limit is exceeded.
     """
-    now, goods = chain.now, draw.shuffled(list(chain.products))
+    now, goods = chain.now, draw.shuffle_items(list(chain.products))
     ready, coming, arrived, expired, collected, dropped, recent = goods[:7]
     store = next(row.id for row in chain.stores if row.is_open(now) and row.closes > 1_300)
-    put_aside(chain, draw, ready, stocked(chain, draw, ready, store).store, now - draw.integer(2, 40) * HOUR)
+    put_aside(chain, draw, ready, choose_stock(chain, draw, ready, store).store, now - draw.integer(2, 40) * HOUR)
     put_moving(chain, draw, coming, now - draw.integer(16, 30) * MINUTE, now + draw.integer(8, 40) * MINUTE, "moving")
     put_moving(chain, draw, arrived, now - draw.integer(16, 26) * HOUR, now - draw.integer(1, 12) * HOUR, "arrived")
-    past: tuple[tuple[Product, Kept, int], ...] = (
+    past: tuple[tuple[Product, ReservationStatus, int], ...] = (
         (expired, "held", 60),
         (dropped, "cancelled", 30),
         (collected, "collected", 50),
     )
     for product, status, hours in past:
         moment = now - draw.integer(hours, hours + 40) * HOUR
-        pickup = put_aside(chain, draw, product, stocked(chain, draw, product).store, moment, status)
+        pickup = put_aside(chain, draw, product, choose_stock(chain, draw, product).store, moment, status)
         if status == "collected":
             buy(chain, draw, product, pickup.store, pickup.quantity, moment + draw.integer(2, 40) * HOUR)
     days = [
@@ -94,20 +94,25 @@ def add_past(chain: Chain, draw: Draw, purchases: int) -> None:
     for place, ago in enumerate(days):
         product = recent if place == 0 else draw.choice(goods)
         moment = now - timedelta(days=ago, minutes=draw.integer(0, 300))
-        buy(chain, draw, product, stocked(chain, draw, product).store, draw.integer(1, 3), moment)
+        buy(chain, draw, product, choose_stock(chain, draw, product).store, draw.integer(1, 3), moment)
     put_returns(chain, draw, purchases // 4)
     put_card(chain, draw)
     count_supplies(chain)
 
 
-def stocked(chain: Chain, draw: Draw, product: Product, store: ChainStoreId | None = None) -> Stock:
+def choose_stock(chain: Chain, draw: Draw, product: Product, store: ChainStoreId | None = None) -> Stock:
     """Return the stock of a product in the given store if it carries it, else in a random store."""
     rows = chain.stock.where(product=product.id)
     return next((row for row in rows if row.store == store), draw.choice(rows))
 
 
 def put_aside(
-    chain: Chain, draw: Draw, product: Product, store: ChainStoreId, moment: datetime, status: Kept = "held"
+    chain: Chain,
+    draw: Draw,
+    product: Product,
+    store: ChainStoreId,
+    moment: datetime,
+    status: ReservationStatus = "held",
 ) -> Pickup:
     """Add a reservation; the units of a held one are added to the stock of the store."""
     quantity = draw.integer(1, 2)
@@ -243,7 +248,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Chain:
     """Return the chain for this seed; `size` is small, default or large."""
-    chain, draw, scale = Chain(seed, beginning(seed)), Draw("retail_chain", seed, size), SIZES[size]
+    chain, draw, scale = Chain(seed, get_start_time(seed)), Draw("retail_chain", seed, size), SIZES[size]
     for place in places(seed, scale.places):
         chain.places.put(place)
         if place.kind in ("supermarket", "train station", "airport"):
@@ -260,7 +265,7 @@ def draw_store(chain: Chain, draw: Draw, place: Place) -> Store:
     travel = place.kind != "supermarket"
     rest = (SUNDAY,) if draw.chance(0.7) else ()
     return Store(
-        id=fresh(chain.stores, place.id),
+        id=derive_row_id(chain.stores, place.id),
         place=place.id,
         name=place.name,
         opens=360 if travel else draw.choice(OPENINGS),
@@ -273,7 +278,7 @@ def put_products(chain: Chain, draw: Draw, count: int) -> None:
     for category, name, price in draw.sample(RANGE, count):
         chain.products.put(
             Product(
-                id=fresh(chain.products, name),
+                id=derive_row_id(chain.products, name),
                 name=name,
                 category=category,
                 price=price + draw.integer(0, 8) * price // 100 * 5,
@@ -289,7 +294,7 @@ def put_stock(chain: Chain, draw: Draw, scale: Size) -> None:
     stores = [store.id for store in chain.stores]
     for product in chain.products:
         for store in draw.sample(stores, draw.integer(scale.fewest, scale.most)):
-            units = draw.weighted((0, draw.integer(1, 3), draw.integer(4, 25)), (0.25, 0.3, 0.45))
+            units = draw.choose_weighted((0, draw.integer(1, 3), draw.integer(4, 25)), (0.25, 0.3, 0.45))
             chain.stock.put(Stock(id=stock_id(store, product.id), store=store, product=product.id, units=units))
 
 
@@ -298,10 +303,10 @@ def put_promotions(chain: Chain, draw: Draw, count: int) -> None:
     today = chain.now.date()
     for stock in draw.sample(list(chain.stock), count):
         starts = today + timedelta(days=draw.integer(-12, 1))
-        tier: Tier = draw.weighted(("basic", "silver", "gold"), (0.6, 0.25, 0.15))
+        tier: Tier = draw.choose_weighted(("basic", "silver", "gold"), (0.6, 0.25, 0.15))
         chain.promotions.put(
             Promotion(
-                id=fresh(chain.promotions, stock.id),
+                id=derive_row_id(chain.promotions, stock.id),
                 store=stock.store,
                 product=stock.product,
                 percent=draw.choice((5, 10, 15, 20, 25, 30, 40, 50)),

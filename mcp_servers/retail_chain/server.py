@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Day, Seen, Server
+from ..kit import Day, ObservedField, Server
 from ..places import PlaceId
 from .seed import seed
 from .state import Category, ChainProductId, ChainStoreId, StorePickupId, StorePurchaseId
@@ -40,12 +40,12 @@ Points = Annotated[
 Query = Annotated[
     str | None,
     Field(max_length=80, pattern=r"\S", description="Words of the product's name", examples=QUERIES),
-    Seen("name"),
+    ObservedField("name"),
 ]
-AskedCategory = Annotated[Category | None, Field(description="Only products of this category")]
-AskedProduct = Annotated[ChainProductId | None, Field(description="Only stores that have this product id available")]
-AskedStore = Annotated[ChainStoreId | None, Field(description="Only this store id")]
-AskedStatus = Annotated[PickupStatus | None, Field(description="Only reservations of this status")]
+CategoryParam = Annotated[Category | None, Field(description="Only products of this category")]
+ProductParam = Annotated[ChainProductId | None, Field(description="Only stores that have this product id available")]
+StoreParam = Annotated[ChainStoreId | None, Field(description="Only this store id")]
+StatusParam = Annotated[PickupStatus | None, Field(description="Only reservations of this status")]
 Near = Annotated[PlaceId | None, Field(description="Id of the place to measure from, your home by default")]
 OnDay = Annotated[Day | None, Field(description="Day of the opening hours, such as 2026-03-05; today by default")]
 Limit = Annotated[int, Field(ge=1, le=50, description="Most rows to return", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20])]

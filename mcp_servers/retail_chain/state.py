@@ -21,7 +21,7 @@ LoyaltyCardId = NewType("LoyaltyCardId", str)
 
 Category = Literal["bath", "bedding", "garden", "kitchen", "lighting", "office", "storage", "tools"]
 Tier = Literal["basic", "silver", "gold"]
-Kept = Literal["held", "collected", "cancelled"]
+ReservationStatus = Literal["held", "collected", "cancelled"]
 Travel = Literal["moving", "arrived", "cancelled"]
 
 
@@ -114,7 +114,7 @@ class Pickup(Entity):
     price: int
     reserved: Minute
     until: Minute
-    status: Kept
+    status: ReservationStatus
     transfer: StoreTransferId | None = None
 
 

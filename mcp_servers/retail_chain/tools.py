@@ -14,38 +14,38 @@ from .engine import (
     RANK,
     TIERS,
     add_units,
+    apply_discount,
     available,
-    carried,
-    discounted,
-    opened,
+    count_acquired_units,
+    count_unshelved_units,
+    get_loyalty_tier,
+    list_open_pickups,
     price_in,
+    require_carried_stock,
     require_open,
-    spent,
     status_of,
+    sum_yearly_spending,
     take_in,
-    taken,
-    tier,
     tier_for,
     transfer_of,
-    unsettled,
     view,
 )
 from .server import (
     ROWS,
-    AskedCategory,
-    AskedProduct,
-    AskedStatus,
-    AskedStore,
+    CategoryParam,
     Limit,
     Near,
     OnDay,
     PickupRef,
     Points,
+    ProductParam,
     ProductRef,
     PurchaseRef,
     Quantity,
     Query,
     Source,
+    StatusParam,
+    StoreParam,
     StoreRef,
     Target,
     server,
@@ -78,7 +78,7 @@ MOST_PICKUPS = 6
 def reserve_at_store(chain: Chain, store: StoreRef, product: ProductRef, quantity: Quantity) -> PickupView:
     """Reserve units of a product in a store for 48 hours."""
     take_in(chain)
-    stock = carried(chain, store, product)
+    stock = require_carried_stock(chain, store, product)
     left = available(chain, stock)
     if quantity > left:
         raise ToolError(
@@ -86,16 +86,16 @@ def reserve_at_store(chain: Chain, store: StoreRef, product: ProductRef, quantit
             f"{chain.stores[store].name} has {left} available; take fewer or find another store by check_store_stock.",
         )
     require_within_limits(chain, chain.products[product], quantity)
-    return view(chain, hold(chain, stock.store, chain.products[product], quantity, chain.now + HOLD))
+    return view(chain, add_pickup(chain, stock.store, chain.products[product], quantity, chain.now + HOLD))
 
 
 def require_within_limits(chain: Chain, product: Product, quantity: int) -> None:
     """Raise ToolError when the user may not get `quantity` more units or have one more reservation."""
-    if len(opened(chain)) >= MOST_PICKUPS:
+    if len(list_open_pickups(chain)) >= MOST_PICKUPS:
         raise ToolError(
             "too_many_reservations", f"You have {MOST_PICKUPS} open reservations; pick one up or cancel one first."
         )
-    had = taken(chain, product.id)
+    had = count_acquired_units(chain, product.id)
     if had + quantity > product.limit:
         raise ToolError(
             "over_customer_limit",
@@ -103,7 +103,7 @@ def require_within_limits(chain: Chain, product: Product, quantity: int) -> None
         )
 
 
-def hold(
+def add_pickup(
     chain: Chain,
     store: ChainStoreId,
     product: Product,
@@ -129,7 +129,7 @@ def hold(
 
 
 @server.read()
-def list_store_pickups(chain: Chain, status: AskedStatus = None, limit: Limit = ROWS) -> tuple[PickupView, ...]:
+def list_store_pickups(chain: Chain, status: StatusParam = None, limit: Limit = ROWS) -> tuple[PickupView, ...]:
     """List your reservations and transfers, newest first."""
     rows = sorted(chain.pickups, key=attrgetter("reserved", "id"), reverse=True)
     found = (row for row in rows if status in (None, status_of(chain, row)))
@@ -160,7 +160,7 @@ def collect_pickup(chain: Chain, pickup: PickupRef, points: Points = None) -> Pu
     require_open(chain, chain.stores[row.store])
     total, used = row.price * row.quantity, points or 0
     require_points(chain, used, total)
-    earned = (total - used) // 100 * (RANK[tier(chain)] + 1)
+    earned = (total - used) // 100 * (RANK[get_loyalty_tier(chain)] + 1)
     add_units(chain, row.store, row.product, -row.quantity)
     chain.pickups.change(pickup, status="collected")
     chain.cards.change(chain.card.id, points=chain.card.points - used + earned)
@@ -207,7 +207,7 @@ RETURN_WINDOW = timedelta(days=30)
 @server.read()
 def get_loyalty_card(chain: Chain, limit: Limit = ROWS) -> CardView:
     """Get your loyalty card: tier, points, yearly spending, latest purchases."""
-    total = spent(chain)
+    total = sum_yearly_spending(chain)
     above = [least - total for least in TIERS.values() if least > total]
     rows = nlargest(limit, chain.purchases, key=attrgetter("bought", "id"))
     return CardView(
@@ -225,7 +225,7 @@ def return_to_store(chain: Chain, purchase: PurchaseRef, store: StoreRef, quanti
     """Return units of a purchase to an open store within 30 days."""
     take_in(chain)
     bought = returnable(chain, purchase, quantity)
-    stock = carried(chain, store, bought.product)
+    stock = require_carried_stock(chain, store, bought.product)
     require_open(chain, chain.stores[store])
     money, points = refund_of(chain, bought, quantity)
     add_units(chain, stock.store, stock.product, quantity)
@@ -288,7 +288,7 @@ def refund_of(chain: Chain, bought: Purchase, quantity: int) -> tuple[int, int]:
 
 @server.read()
 def find_stores(
-    chain: Chain, near: Near = None, product: AskedProduct = None, day: OnDay = None, limit: Limit = ROWS
+    chain: Chain, near: Near = None, product: ProductParam = None, day: OnDay = None, limit: Limit = ROWS
 ) -> tuple[StoreLine, ...]:
     """Find the chain's stores, nearest first, with a day's opening hours."""
     here = chain.home if near is None else chain.places[near]
@@ -301,7 +301,7 @@ def find_stores(
 
 def on_shelves(chain: Chain, product: ChainProductId) -> list[Stock]:
     """Return the stock rows of the stores where a product is available."""
-    units = unsettled(chain, product)
+    units = count_unshelved_units(chain, product)
     return [row for row in chain.stock.where(product=product) if row.units + units[row.store] > 0]
 
 
@@ -317,7 +317,7 @@ def store_line(chain: Chain, store: Store, distance: int, day: date | None) -> S
 
 @server.read()
 def find_chain_products(
-    chain: Chain, query: Query = None, category: AskedCategory = None, limit: Limit = ROWS
+    chain: Chain, query: Query = None, category: CategoryParam = None, limit: Limit = ROWS
 ) -> tuple[ProductLine, ...]:
     """Find products of the chain by words of the name or by category."""
     words = words_of(query or "")
@@ -336,12 +336,12 @@ def product_line(chain: Chain, row: Product) -> ProductLine:
 
 @server.read()
 def check_store_stock(
-    chain: Chain, product: ProductRef, store: AskedStore = None, limit: Limit = ROWS
+    chain: Chain, product: ProductRef, store: StoreParam = None, limit: Limit = ROWS
 ) -> tuple[StockLine, ...]:
     """Check how much of a product each store has available, nearest first."""
     chain.products[product]
-    rows = chain.stock.where(product=product) if store is None else [carried(chain, store, product)]
-    units = unsettled(chain, product)
+    rows = chain.stock.where(product=product) if store is None else [require_carried_stock(chain, store, product)]
+    units = count_unshelved_units(chain, product)
     lines = [stock_line(chain, row, row.units + units[row.store]) for row in rows]
     return tuple(sorted(lines, key=attrgetter("metres", "store"))[:limit])
 
@@ -364,7 +364,9 @@ def list_store_promotions(chain: Chain, store: StoreRef, limit: Limit = ROWS) ->
     rows = [row for row in chain.promotions.where(store=chain.stores[store].id) if row.starts <= today <= row.ends]
     return tuple(
         PromotionLine.from_row(
-            row, name=chain.products[row.product].name, price=discounted(chain.products[row.product].price, row.percent)
+            row,
+            name=chain.products[row.product].name,
+            price=apply_discount(chain.products[row.product].price, row.percent),
         )
         for row in sorted(rows, key=lambda row: (-row.percent, row.id))[:limit]
     )
@@ -385,7 +387,11 @@ def request_store_transfer(
     take_in(chain)
     if source == target:
         raise ToolError("same_store", "Source and target are the same store; use reserve_at_store there.")
-    giving, taking, goods = carried(chain, source, product), carried(chain, target, product), chain.products[product]
+    giving, taking, goods = (
+        require_carried_stock(chain, source, product),
+        require_carried_stock(chain, target, product),
+        chain.products[product],
+    )
     giver, taker = chain.stores[source], chain.stores[target]
     if available(chain, taking) >= quantity:
         raise ToolError("in_stock_at_target", f"{taker.name} has {quantity} available itself; use reserve_at_store.")
@@ -410,4 +416,4 @@ def request_store_transfer(
             status="moving",
         )
     )
-    return view(chain, hold(chain, target, goods, quantity, arrives + HOLD, transfer.id))
+    return view(chain, add_pickup(chain, target, goods, quantity, arrives + HOLD, transfer.id))

@@ -154,8 +154,8 @@ def cancel_order(shop: Shop, order: Order) -> Order:
 def book_return(shop: Shop, order: Order, line: Line, quantity: int, reason: Reason) -> Return:
     """Take pieces back and refund them: to the card up to what it paid, the rest as credit."""
     value = line.price * quantity
-    kept = sum(row.price * row.remaining for row in shop.lines.where(order=order.id))
-    before, after = (net_of(cents, order.discount, order.subtotal) for cents in (kept, kept - value))
+    remaining = sum(row.price * row.remaining for row in shop.lines.where(order=order.id))
+    before, after = (net_of(cents, order.discount, order.subtotal) for cents in (remaining, remaining - value))
     refunded = sum(row.to_card for row in shop.returns.where(order=order.id))
     to_card = min(before - after, order.card_paid - refunded)
     to_credit = before - after - to_card
@@ -214,7 +214,7 @@ def require_within_limit(shop: Shop, item: Item, quantity: int) -> None:
     limit = shop.products[item.product].limit
     if limit is not None:
         besides = sum(line.quantity for line in shop.cart if line.product == item.product and line.item != item.id)
-        owned = sum(line.remaining for line in shop.bought(item.product))
+        owned = sum(line.remaining for line in shop.list_ordered_lines(item.product))
         if besides + owned + quantity > limit:
             raise ToolError(
                 "quantity_limit",
@@ -225,7 +225,7 @@ def require_within_limit(shop: Shop, item: Item, quantity: int) -> None:
         raise ToolError("quantity_limit", f"A cart holds at most {MOST_PIECES} pieces of one item; take fewer.")
 
 
-def offered(address: Address) -> tuple[Delivery, ...]:
+def list_delivery_options(address: Address) -> tuple[Delivery, ...]:
     """Return the ways in which the shop delivers to an address. Raises ToolError when there is none."""
     if address.zone == "beyond":
         raise ToolError(
@@ -238,7 +238,7 @@ def offered(address: Address) -> tuple[Delivery, ...]:
 
 def require_delivery(shop: Shop, address: Address, delivery: Delivery, lines: Lines) -> None:
     """Raise ToolError unless these goods can be delivered to the address in this way."""
-    ways = offered(address)
+    ways = list_delivery_options(address)
     if delivery not in ways:
         raise ToolError(
             "delivery_not_offered", f"{address.name} is served by {', '.join(ways)} delivery; choose one of these."
@@ -271,7 +271,7 @@ def require_in_time(shop: Shop, delivery: Delivery) -> None:
 
 def ways_now(shop: Shop, address: Address, lines: Lines) -> tuple[Delivery, ...]:
     """Return the ways in which these goods can be delivered there now. Raises ToolError when there is none."""
-    ways = offered(address)
+    ways = list_delivery_options(address)
     if "standard" not in ways:
         require_handy(shop, lines)
     if any(shop.products[line.product].bulky for line in lines):
@@ -289,7 +289,7 @@ def usable_card(shop: Shop, id: ShopCardId, cvv: str) -> PaymentCard:
     return card
 
 
-def unshipped(shop: Shop, id: ShopOrderId) -> Order:
+def require_unshipped(shop: Shop, id: ShopOrderId) -> Order:
     """Return the order. Raises ToolError when it is cancelled or already shipped."""
     order = shop.orders[id]
     status = order.status(shop.now)

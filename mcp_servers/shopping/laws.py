@@ -11,7 +11,7 @@ from .state import PACE, RETURN_DAYS, Shop
 
 @server.invariant
 def stock_is_conserved(shop: Shop) -> bool:
-    """What is left of an item and what was sold and kept are what the shop had; nothing is sold that is not there."""
+    """Stock plus sold units of an item equal its supply, and the available units are never negative."""
     sold = Counter[str]()
     for line in shop.lines:
         if not shop.orders[line.order].cancelled:
@@ -115,9 +115,9 @@ def refunds_are_for_what_went_back(shop: Shop) -> bool:
             return False
     for order in shop.orders:
         rows, lines = shop.returns.where(order=order.id), shop.lines.where(order=order.id)
-        kept = net_of(sum(line.price * line.remaining for line in lines), order.discount, order.subtotal)
+        remaining = net_of(sum(line.price * line.remaining for line in lines), order.discount, order.subtotal)
         back = [(row.to_card, row.to_credit) for row in rows]
-        if sum(map(sum, back)) != order.subtotal - order.discount - kept or min(map(min, back), default=0) < 0:
+        if sum(map(sum, back)) != order.subtotal - order.discount - remaining or min(map(min, back), default=0) < 0:
             return False
         if sum(card for card, _ in back) > order.card_paid:
             return False
@@ -126,7 +126,7 @@ def refunds_are_for_what_went_back(shop: Shop) -> bool:
 
 @server.invariant
 def nobody_has_more_than_the_limit(shop: Shop) -> bool:
-    """Of a limited product the customer has no more, bought and in the cart together, than one may have."""
+    """Of a limited product, the customer's bought units and those in the cart stay within the limit."""
     count = Counter[str]()
     for waiting in shop.cart:
         count[waiting.product] += waiting.quantity

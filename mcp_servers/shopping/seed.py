@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from ..kit import Draw
-from ..people import beginning, cast
+from ..people import cast, get_start_time
 from ..places import Place, places
 from .engine import Payment, book_order, book_return, cancel_order
 from .goods import BRANDS, BULKY, CARD_BRANDS, CATALOGUE, COMPLAINT, COUPON_NAMES, DOUBT, PRAISE
@@ -52,7 +52,7 @@ def put_gift_cards(shop: Shop, draw: Draw, count: int, people: list[str]) -> Non
     """Add gift cards, the account with the credit of the redeemed ones, and points; the first card is redeemable."""
     credit, today = 0, shop.now.date()
     for place, giver in enumerate(draw.sample(people[1:], count)):
-        state = draw.weighted(("open", "redeemed", "expired"), (4, 4, 2)) if place else "open"
+        state = draw.choose_weighted(("open", "redeemed", "expired"), (4, 4, 2)) if place else "open"
         days = -draw.integer(1, 300) if state == "expired" else draw.integer(20, 600)
         card = shop.gift_cards.put(
             GiftCard(
@@ -151,7 +151,7 @@ def put_order(shop: Shop, draw: Draw, phase: Phase) -> Order | None:
     ways: tuple[Delivery, ...] = ("standard", "standard", "express", "pickup")
     delivery = draw.choice(WAYS.get(phase, ways))
     address = pickup if delivery == "pickup" else next(iter(shop.addresses))
-    count = draw.integer(2, 3) if phase == "recent" else draw.weighted((1, 2, 3), (5, 2, 1))
+    count = draw.integer(2, 3) if phase == "recent" else draw.choose_weighted((1, 2, 3), (5, 2, 1))
     for quantity in draw.sample((1, 2, 2, 3), count):
         put_line(shop, draw, quantity, bulky=delivery == "standard")
     return book_order(shop, address, delivery, Payment(draw.choice(list(shop.cards)))) if shop.cart else None
@@ -160,14 +160,14 @@ def put_order(shop: Shop, draw: Draw, phase: Phase) -> Order | None:
 def put_line(shop: Shop, draw: Draw, quantity: int, bulky: bool) -> None:
     """Put `quantity` pieces of an item in the cart: one not in it yet and within the customer's limit, if any."""
     items = draw.sample(list(shop.items), 30)
-    item = next((item for item in items if fits(shop, item, quantity, bulky)), None)
+    item = next((item for item in items if can_add_to_cart(shop, item, quantity, bulky)), None)
     if item is not None:
         put_in_cart(shop, item, quantity)
 
 
-def fits(shop: Shop, item: Item, quantity: int, bulky: bool) -> bool:
+def can_add_to_cart(shop: Shop, item: Item, quantity: int, bulky: bool) -> bool:
     product = shop.products[item.product]
-    owned = sum(line.remaining for line in shop.bought(product.id))
+    owned = sum(line.remaining for line in shop.list_ordered_lines(product.id))
     within = product.limit is None or owned + quantity <= product.limit
     fresh = all(line.product != product.id for line in shop.cart)
     return item.stock >= quantity and within and fresh and (bulky or not product.bulky)
@@ -222,7 +222,7 @@ LIMITS = (None, None, None, 6, 10)
 
 def seed(seed: int, size: str) -> Shop:
     """Return the shop for this seed; `size` is small, default or large."""
-    shop = Shop(seed, beginning(seed))
+    shop = Shop(seed, get_start_time(seed))
     draw, scale = Draw("shopping", seed, size), SIZES[size]
     if size == "large":
         shop.products.width = shop.items.width = shop.reviews.width = 6
@@ -240,7 +240,7 @@ def seed(seed: int, size: str) -> Shop:
 
 def put_catalogue(shop: Shop, draw: Draw, scale: Size, authors: list[str]) -> None:
     """Add products of all categories in turn; at least one item is sold out."""
-    categories = draw.shuffled(tuple(CATALOGUE))
+    categories = draw.shuffle_items(tuple(CATALOGUE))
     titles, sold_out = dict[str, None](), draw.integer(0, min(scale.products, 20) - 1)
     for place in range(scale.products):
         category = categories[place % len(categories)]
@@ -259,7 +259,7 @@ def put_product(
     """Add a product and its reviews, oldest first."""
     id, today, total = shop.products.new_id(), shop.now.date(), 0
     for days in sorted((draw.integer(1, 300) for _ in range(reviews)), reverse=True):
-        stars = draw.weighted((5, 4, 3, 2, 1), (5, 4, 2, 1, 1))
+        stars = draw.choose_weighted((5, 4, 3, 2, 1), (5, 4, 2, 1, 1))
         put_review(shop, draw, id, authors, stars, days)
         total += stars
     return shop.products.put(
@@ -326,7 +326,7 @@ def put_addresses(shop: Shop, draw: Draw, town: tuple[Place, ...]) -> None:
 
 def put_wishes(shop: Shop, draw: Draw, count: int) -> None:
     """Add wishes for different items; the first is for one that is sold out."""
-    items = draw.shuffled(list(shop.items))
+    items = draw.shuffle_items(list(shop.items))
     gone = next(item for item in items if item.stock == 0)
     for item in [gone, *(item for item in items if item is not gone)][:count]:
         alert = item is not gone and item.stock == 0

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Seen, Sensitive, Server
+from ..kit import ObservedField, Sensitive, Server
 from ..places import PlaceId
 from .seed import seed
 from .state import (
@@ -69,23 +69,25 @@ Why = Annotated[Reason, Field(description="Why it goes back")]
 Stars = Annotated[int, Field(ge=1, le=5, description="Stars, 5 for the best")]
 ReviewText = Annotated[str, Field(max_length=400, pattern=r"\S", description="What you think of it", examples=TEXTS)]
 
-AskedQuery = Annotated[
-    str | None, Field(max_length=80, pattern=r"\S", description="Words of the title", examples=QUERIES), Seen("title")
+QueryParam = Annotated[
+    str | None,
+    Field(max_length=80, pattern=r"\S", description="Words of the title", examples=QUERIES),
+    ObservedField("title"),
 ]
-AskedCategory = Annotated[Category | None, Field(description="Only products of this category")]
-AskedPrice = Annotated[int | None, Field(ge=100, le=1_000_000, description="Highest price in cents", examples=PRICES)]
-AskedStars = Annotated[int | None, Field(ge=1, le=5, description="Least average rating, 1 to 5 stars")]
-AskedStock = Annotated[bool | None, Field(description="Whether it must be in stock")]
-AskedSort = Annotated[Sort, Field(description="Order of the results, best rated first by default")]
-AskedStatus = Annotated[OrderStatus | None, Field(description="Only orders of this status")]
-AskedWay = Annotated[
+CategoryParam = Annotated[Category | None, Field(description="Only products of this category")]
+PriceParam = Annotated[int | None, Field(ge=100, le=1_000_000, description="Highest price in cents", examples=PRICES)]
+StarsParam = Annotated[int | None, Field(ge=1, le=5, description="Least average rating, 1 to 5 stars")]
+StockParam = Annotated[bool | None, Field(description="Whether it must be in stock")]
+SortParam = Annotated[Sort, Field(description="Order of the results, best rated first by default")]
+StatusParam = Annotated[OrderStatus | None, Field(description="Only orders of this status")]
+WayParam = Annotated[
     Delivery | None, Field(description="Way of delivery; standard to a door and pickup at a pickup point by default")
 ]
-AskedPieces = Annotated[int, Field(ge=1, le=20, description="How many pieces go back, 1 by default", examples=PIECES)]
-AskedPoints = Annotated[
+PiecesParam = Annotated[int, Field(ge=1, le=20, description="How many pieces go back, 1 by default", examples=PIECES)]
+PointsParam = Annotated[
     int, Field(ge=0, le=100_000, description="Points to pay with, worth 1 cent each; none by default", examples=POINTS)
 ]
-AskedCredit = Annotated[bool, Field(description="Whether to use up your shop credit before the card")]
+CreditParam = Annotated[bool, Field(description="Whether to use up your shop credit before the card")]
 Limit = Annotated[
     int, Field(ge=1, le=50, description="Most rows to return, 5 by default", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20])
 ]

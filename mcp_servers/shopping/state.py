@@ -307,7 +307,7 @@ class Shop(State):
         """Return whether a product can be bought now in one of its options."""
         return any(self.available(item) > 0 for item in self.items.where(product=product))
 
-    def bought(self, product: ShopProductId) -> list[Line]:
+    def list_ordered_lines(self, product: ShopProductId) -> list[Line]:
         """Return the ordered lines of a product whose order was not cancelled."""
         rows = self.lines.where(product=product)
         return [row for row in rows if not self.orders[row.order].cancelled]

@@ -16,13 +16,13 @@ from .engine import (
     counts,
     coupon_of,
     discount_of,
-    offered,
+    list_delivery_options,
     require_delivery,
     require_in_time,
     require_stock,
+    require_unshipped,
     shipping_of,
     subtotal_of,
-    unshipped,
     usable_card,
     ways_now,
 )
@@ -30,20 +30,11 @@ from .goods import UNRETURNABLE
 from .server import (
     ROWS,
     AddressRef,
-    AskedCategory,
-    AskedCredit,
-    AskedPieces,
-    AskedPoints,
-    AskedPrice,
-    AskedQuery,
-    AskedSort,
-    AskedStars,
-    AskedStatus,
-    AskedStock,
-    AskedWay,
     CardRef,
     CartLineRef,
+    CategoryParam,
     CouponRef,
+    CreditParam,
     Cvv,
     GiftCardRef,
     GiftCode,
@@ -52,11 +43,20 @@ from .server import (
     NewQuantity,
     OrderedLineRef,
     OrderRef,
+    PiecesParam,
+    PointsParam,
+    PriceParam,
     ProductRef,
     Quantity,
+    QueryParam,
     ReviewText,
     Sort,
+    SortParam,
     Stars,
+    StarsParam,
+    StatusParam,
+    StockParam,
+    WayParam,
     Why,
     WishRef,
     server,
@@ -239,19 +239,19 @@ SORT_KEYS: dict[Sort, Callable[[Product], int]] = {
 @server.read()
 def search_shop_products(
     shop: Shop,
-    query: AskedQuery = None,
-    category: AskedCategory = None,
-    max_price: AskedPrice = None,
-    min_stars: AskedStars = None,
-    in_stock: AskedStock = None,
-    sort: AskedSort = "best rated",
+    query: QueryParam = None,
+    category: CategoryParam = None,
+    max_price: PriceParam = None,
+    min_stars: StarsParam = None,
+    in_stock: StockParam = None,
+    sort: SortParam = "best rated",
     limit: Limit = ROWS,
 ) -> tuple[ProductLine, ...]:
     """Search the shop's products by words, category, price, rating and stock."""
     lacking = {item.product for item in shop.items.where(sold=True)} if in_stock is False else None
     rows = [
         row
-        for row in matching(shop, query, category)
+        for row in match_products(shop, query, category)
         if (max_price is None or row.price <= max_price)
         and (min_stars is None or (row.ratings > 0 and row.stars >= min_stars * row.ratings))
         and (lacking is None or row.id in lacking)
@@ -262,7 +262,7 @@ def search_shop_products(
     return tuple([product_line(shop, row) for row in islice(found, limit)])
 
 
-def matching(shop: Shop, query: str | None, category: Category | None) -> list[Product]:
+def match_products(shop: Shop, query: str | None, category: Category | None) -> list[Product]:
     """Return the products with all these words in the title, of this category."""
     words = words_of(query or "")
     if not words:
@@ -288,7 +288,7 @@ def list_shop_reviews(shop: Shop, product: ProductRef, limit: Limit = ROWS) -> t
 def review_shop_product(shop: Shop, product: ProductRef, stars: Stars, text: ReviewText) -> Review:
     """Review a product that was delivered to you."""
     row = shop.products[product]
-    orders = [shop.orders[line.order] for line in shop.bought(product)]
+    orders = [shop.orders[line.order] for line in shop.list_ordered_lines(product)]
     if not orders:
         raise ToolError("not_bought", f"You never bought the {row.title}; only buyers review a product.")
     if all(order.status(shop.now) != "delivered" for order in orders):
@@ -318,9 +318,9 @@ def check_out_shop_cart(
     card: CardRef,
     cvv: Cvv,
     address: AddressRef,
-    delivery: AskedWay = None,
-    points: AskedPoints = 0,
-    use_credit: AskedCredit = False,
+    delivery: WayParam = None,
+    points: PointsParam = 0,
+    use_credit: CreditParam = False,
 ) -> OrderDetails:
     """Order all that is in the cart and pay by a stored card."""
     payer, target, lines = shop.cards[card], shop.addresses[address], shop.cart
@@ -328,7 +328,7 @@ def check_out_shop_cart(
         raise ToolError("cart_empty", "There is nothing in the cart; add an item first.")
     for line in lines:
         require_stock(shop, shop.items[line.item], line.quantity)
-    way = delivery or offered(target)[0]
+    way = delivery or list_delivery_options(target)[0]
     require_delivery(shop, target, way, lines)
     require_in_time(shop, way)
     if points:
@@ -355,7 +355,7 @@ FAULTS = ("damaged", "wrong item")
 
 
 @server.read()
-def list_shop_orders(shop: Shop, status: AskedStatus = None, limit: Limit = ROWS) -> tuple[OrderLine, ...]:
+def list_shop_orders(shop: Shop, status: StatusParam = None, limit: Limit = ROWS) -> tuple[OrderLine, ...]:
     """List your orders at the shop, newest first."""
     rows = sorted(shop.orders, key=attrgetter("placed", "id"), reverse=True)
     found = (row for row in rows if status in (None, row.status(shop.now)))
@@ -371,7 +371,7 @@ def get_shop_order(shop: Shop, order: OrderRef) -> OrderDetails:
 @server.write(destructive=True, idempotent=True)
 def cancel_shop_order(shop: Shop, order: OrderRef) -> CancelledOrder:
     """Cancel an order that is not shipped yet, and get everything paid back."""
-    row = cancel_order(shop, unshipped(shop, order))
+    row = cancel_order(shop, require_unshipped(shop, order))
     return CancelledOrder(
         id=row.id,
         contents=row.contents,
@@ -385,7 +385,7 @@ def cancel_shop_order(shop: Shop, order: OrderRef) -> CancelledOrder:
 @server.write(idempotent=True)
 def change_shop_order_address(shop: Shop, order: OrderRef, address: AddressRef) -> OrderDetails:
     """Send an order that is not packed yet to another address."""
-    row, target = unshipped(shop, order), shop.addresses[address]
+    row, target = require_unshipped(shop, order), shop.addresses[address]
     if row.status(shop.now) == "packed":
         raise ToolError("order_already_packed", f"Order {order} is packed and labelled; cancel it and order anew.")
     if row.address == address:
@@ -395,7 +395,7 @@ def change_shop_order_address(shop: Shop, order: OrderRef, address: AddressRef) 
 
 
 @server.write(destructive=True)
-def return_shop_item(shop: Shop, line: OrderedLineRef, reason: Why, quantity: AskedPieces = 1) -> Return:
+def return_shop_item(shop: Shop, line: OrderedLineRef, reason: Why, quantity: PiecesParam = 1) -> Return:
     """Return pieces of an ordered item within 14 days of delivery, for a refund."""
     row, order = returnable(shop, line)
     if shop.products[row.product].category in UNRETURNABLE and reason not in FAULTS:

@@ -18,14 +18,14 @@ from .state import (
     SocialPost,
     SocialPostId,
     SocialProfile,
-    marked,
+    find_marked_words,
     same_text,
 )
 
 
 def require_no_block(net: Network, person: EmailAddress) -> None:
     """Raise ToolError if the user has blocked this person or this person has blocked the user."""
-    if not net.apart(net.me, person):
+    if not net.has_block_between(net.me, person):
         return
     if net.block(person, net.me):
         raise ToolError("blocked_by_author", f"{person} has blocked you; you can do nothing with this profile.")
@@ -42,9 +42,9 @@ def somebody_else(net: Network, id: EmailAddress) -> SocialProfile:
 def readable(net: Network, id: SocialPostId) -> SocialPost:
     """Return the post if the user may read it; otherwise raise ToolError."""
     post = net.posts[id]
-    if net.sees(post):
+    if net.can_see(post):
         return post
-    if not net.out(post):
+    if not net.is_published(post):
         raise NotFound(f"There is no post {id}.")
     require_no_block(net, post.author)
     if post.repost_of is not None:
@@ -64,12 +64,12 @@ def original(net: Network, id: SocialPostId) -> SocialPost:
 def require_original(net: Network, post: SocialPost) -> SocialPost:
     if post.repost_of is not None:
         raise ToolError("is_repost", f"{post.id} is a repost; use the original, {post.repost_of}.")
-    if not net.out(post):
+    if not net.is_published(post):
         raise ToolError("not_published_yet", f"{post.id} is published at {minute_text(post.at)} only; wait until then.")
     return post
 
 
-def others(net: Network, id: SocialPostId) -> SocialPost:
+def require_others_post(net: Network, id: SocialPostId) -> SocialPost:
     """Return the post if it is somebody else's and not a repost; otherwise raise ToolError."""
     post = readable(net, id)
     if post.author == net.me:
@@ -77,7 +77,7 @@ def others(net: Network, id: SocialPostId) -> SocialPost:
     return require_original(net, post)
 
 
-def own(net: Network, id: SocialPostId) -> SocialPost:
+def require_own_post(net: Network, id: SocialPostId) -> SocialPost:
     """Return the post if it is the user's own; otherwise raise ToolError."""
     post = readable(net, id)
     if post.author != net.me:
@@ -87,14 +87,14 @@ def own(net: Network, id: SocialPostId) -> SocialPost:
 
 def require_new_text(net: Network, text: str, at: datetime, besides: SocialPostId | None = None) -> None:
     """Raise ToolError if the text has too many hashtags or repeats a post of the user within a day of `at`."""
-    if len(marked(HASHTAG, text)) > MOST_HASHTAGS:
+    if len(find_marked_words(HASHTAG, text)) > MOST_HASHTAGS:
         raise ToolError("too_many_hashtags", f"A post can have {MOST_HASHTAGS} hashtags; leave some out.")
-    for row in near(net, at, DAY):
+    for row in list_own_posts_near(net, at, DAY):
         if row.id != besides and same_text(row.text) == same_text(text):
             raise ToolError("duplicate_post", f"{row.id} says the same within a day; change the text.")
 
 
-def near(net: Network, at: datetime, gap: timedelta) -> list[SocialPost]:
+def list_own_posts_near(net: Network, at: datetime, gap: timedelta) -> list[SocialPost]:
     """Return the user's posts, scheduled ones included, that are less than `gap` before or after `at`."""
     early, late = at - gap, at + gap
     return [row for row in net.posts.where(author=net.me) if early < row.at < late]
@@ -102,7 +102,7 @@ def near(net: Network, at: datetime, gap: timedelta) -> list[SocialPost]:
 
 def require_pace(net: Network, at: datetime) -> None:
     """Raise ToolError if one more post at this moment would exceed the limit of posts per hour."""
-    times = sorted([at, *(row.at for row in near(net, at, HOUR))])
+    times = sorted([at, *(row.at for row in list_own_posts_near(net, at, HOUR))])
     if any(late - early < HOUR for early, late in zip(times, times[POSTS_AN_HOUR:], strict=False)):
         raise ToolError(
             "rate_limited",
@@ -118,5 +118,5 @@ def require_schedulable(net: Network, at: datetime) -> None:
         raise ToolError(
             "too_far_ahead", f"Posts can wait until {minute_text(net.now + FURTHEST)}; name an earlier time."
         )
-    if len(net.scheduled()) >= MOST_SCHEDULED:
+    if len(net.list_scheduled_posts()) >= MOST_SCHEDULED:
         raise ToolError("schedule_full", f"{MOST_SCHEDULED} posts are waiting already; delete one of them first.")

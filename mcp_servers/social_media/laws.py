@@ -129,13 +129,13 @@ def nobody_says_the_same_twice_a_day(net: Network) -> bool:
 
 @server.invariant
 def edits_lie_within_their_window(net: Network) -> bool:
-    """No text was changed later than allowed."""
+    """No text was edited after its edit window."""
     return all(row.edited is None or row.edited <= min(row.at + EDIT_WINDOW, net.now) for row in net.posts)
 
 
 @server.invariant
 def pinned_posts_are_the_profiles_own(net: Network) -> bool:
-    """What is pinned to a profile is a published post of its own."""
+    """Pinned posts are published posts of the profile itself."""
     pinned = [(row.id, net.posts.get(row.pinned)) for row in net.profiles if row.pinned]
     return all(
         post is not None and post.author == id and not post.repost_of and post.at <= net.now for id, post in pinned

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import EmailAddress, Person, beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import EmailAddress, Person, cast, get_start_time
 from .state import (
     Audience,
     CommentsFrom,
@@ -20,7 +20,7 @@ from .state import (
     SocialPost,
     SocialPostId,
     SocialProfile,
-    later,
+    add_minutes,
 )
 
 # The words that the seeded posts, comments and profiles are made of.
@@ -88,7 +88,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Network:
     """Return the social network of this seed; `size` is small, default or large."""
-    net, draw, scale = Network(seed, beginning(seed)), Draw("social_media", seed, size), SIZES[size]
+    net, draw, scale = Network(seed, get_start_time(seed)), Draw("social_media", seed, size), SIZES[size]
     if size == "large":
         net.follows.width = net.posts.width = net.comments.width = net.likes.width = 6
     people = cast(seed, scale.people)
@@ -118,7 +118,7 @@ def put_profiles(net: Network, draw: Draw, people: tuple[Person, ...]) -> None:
         )
 
 
-def others(net: Network) -> list[SocialProfile]:
+def list_other_profiles(net: Network) -> list[SocialProfile]:
     return [row for row in net.profiles if row.id != net.me]
 
 
@@ -134,38 +134,38 @@ def pairs(draw: Draw, net: Network, count: int) -> Iterator[tuple[EmailAddress, 
 
 def put_blocks(net: Network, draw: Draw, scale: Size) -> None:
     """Add blocks: somebody blocks the user, the user blocks somebody, and others block each other."""
-    blocker, blocked, *_ = draw.sample([row.id for row in others(net)], 2)
+    blocker, blocked, *_ = draw.sample([row.id for row in list_other_profiles(net)], 2)
     first = {(blocker, net.me): None, (net.me, blocked): None}
     for pair in [*first, *(pair for pair in pairs(draw, net, scale.blocks) if net.me not in pair)][: scale.blocks]:
-        net.blocks.put(ProfileBlock(id=fresh(net.blocks, pair), blocker=pair[0], blocked=pair[1]))
+        net.blocks.put(ProfileBlock(id=derive_row_id(net.blocks, pair), blocker=pair[0], blocked=pair[1]))
 
 
 def put_follows(net: Network, draw: Draw, scale: Size) -> None:
     """Add follows: the user follows some public profiles; others follow each other or the user."""
-    free = [row for row in others(net) if not net.apart(net.me, row.id)]
+    free = [row for row in list_other_profiles(net) if not net.has_block_between(net.me, row.id)]
     public = [row.id for row in free if not row.private]
     count = max(1, min(len(public) - 1, net.profiles[net.me].follow_limit - draw.integer(1, 2)))
     mine = {(net.me, id): None for id in draw.sample(public, count)}
-    rest = (pair for pair in pairs(draw, net, scale.follows) if pair[0] != net.me and not net.apart(*pair))
+    rest = (pair for pair in pairs(draw, net, scale.follows) if pair[0] != net.me and not net.has_block_between(*pair))
     for follower, followed in dict.fromkeys((*mine, *rest)):
-        at = before(draw, net.now, 1, 300)
+        at = draw_past_moment(draw, net.now, 1, 300)
         minutes = net.profiles[followed].accepts_after if net.profiles[followed].private else 0
         net.follows.put(
             Follow(
-                id=fresh(net.follows, (follower, followed)),
+                id=derive_row_id(net.follows, (follower, followed)),
                 follower=follower,
                 followed=followed,
                 at=at,
-                accepted=later(at, minutes),
+                accepted=add_minutes(at, minutes),
             )
         )
 
 
-def before(draw: Draw, now: datetime, low: int, high: int) -> datetime:
+def draw_past_moment(draw: Draw, now: datetime, low: int, high: int) -> datetime:
     return now - timedelta(days=draw.integer(low, high), minutes=draw.integer(0, 600))
 
 
-def texts(draw: Draw, net: Network) -> Iterator[str]:
+def generate_post_texts(draw: Draw, net: Network) -> Iterator[str]:
     """Yield post texts without duplicates; some mention a person."""
     handles, seen = [row.handle for row in net.profiles], dict[str, None]()
     while True:
@@ -179,18 +179,18 @@ def texts(draw: Draw, net: Network) -> Iterator[str]:
 
 def put_posts(net: Network, draw: Draw, scale: Size) -> None:
     """Add posts in chronological order. The user's are hours apart, one is minutes old and one is scheduled."""
-    people = [row.id for row in others(net)]
-    written = texts(draw, net)
-    times = [(before(draw, net.now, 0, scale.days), draw.choice(people)) for _ in range(scale.posts)]
+    people = [row.id for row in list_other_profiles(net)]
+    written = generate_post_texts(draw, net)
+    times = [(draw_past_moment(draw, net.now, 0, scale.days), draw.choice(people)) for _ in range(scale.posts)]
     times += [(net.now + timedelta(minutes=draw.integer(2, 90)), draw.choice(people)) for _ in range(scale.coming)]
     times += [(net.now - timedelta(hours=9 * (place + 1)), net.me) for place in range(1, scale.own)]
     times += [(net.now - timedelta(minutes=draw.integer(5, 25)), net.me), (net.now + timedelta(hours=30), net.me)]
     for number, (at, author) in enumerate(sorted(times)):
-        audience: Audience = draw.weighted(("public", "followers"), (4, 1))
-        comments_from: CommentsFrom = draw.weighted(("everyone", "followers", "nobody"), (6, 2, 2))
+        audience: Audience = draw.choose_weighted(("public", "followers"), (4, 1))
+        comments_from: CommentsFrom = draw.choose_weighted(("everyone", "followers", "nobody"), (6, 2, 2))
         net.posts.put(
             SocialPost(
-                id=fresh(net.posts, number),
+                id=derive_row_id(net.posts, number),
                 author=author,
                 text=next(written),
                 at=at,
@@ -200,20 +200,22 @@ def put_posts(net: Network, draw: Draw, scale: Size) -> None:
         )
 
 
-def living(net: Network) -> list[SocialPost]:
+def list_original_posts(net: Network) -> list[SocialPost]:
     """Return the published posts that are not reposts."""
     return [row for row in net.posts if row.at < net.now and row.repost_of is None]
 
 
 def put_reposts(net: Network, draw: Draw, scale: Size) -> None:
     """Add reposts of public posts by people other than the user, up to 15 hours after the original."""
-    ids = [row.id for row in others(net)]
-    free = [row for row in living(net) if row.audience == "public" and not net.profiles[row.author].private]
+    ids = [row.id for row in list_other_profiles(net)]
+    free = [
+        row for row in list_original_posts(net) if row.audience == "public" and not net.profiles[row.author].private
+    ]
     for post in draw.sample(free, scale.reposts):
         sharer = draw.choice([id for id in ids if id != post.author])
-        if not net.apart(sharer, post.author):
+        if not net.has_block_between(sharer, post.author):
             at = min(net.now, post.at + timedelta(minutes=draw.integer(1, 900)))
-            id = fresh(net.posts, f"repost/{post.id}")
+            id = derive_row_id(net.posts, f"repost/{post.id}")
             net.posts.put(SocialPost(id=id, author=sharer, text="", at=at, repost_of=post.id))
             net.posts.change(post.id, reposts=post.reposts + 1)
 
@@ -223,12 +225,12 @@ def readers_of(net: Network) -> dict[SocialPostId, list[EmailAddress]]:
     ids, found = [row.id for row in net.profiles], dict[SocialPostId, list[EmailAddress]]()
     followers: dict[str, list[EmailAddress]] = {id: [] for id in ids}
     for row in net.follows:
-        if net.accepted(row):
+        if net.is_accepted(row):
             followers[row.followed].append(row.follower)
     apart = dict.fromkeys(
         pair for row in net.blocks for pair in ((row.blocker, row.blocked), (row.blocked, row.blocker))
     )
-    for post in living(net):
+    for post in list_original_posts(net):
         closed = net.profiles[post.author].private or post.audience == "followers"
         pool = followers[post.author] if closed else ids
         found[post.id] = [id for id in pool if id != post.author and (id, post.author) not in apart]
@@ -241,7 +243,7 @@ def put_likes(net: Network, draw: Draw, scale: Size) -> None:
     pairs = [(post, draw.choice(readers[post])) for post in (draw.choice(posts) for _ in range(scale.likes))]
     liked = dict.fromkeys(pairs)
     for post, person in liked:
-        net.likes.put(PostLike(id=fresh(net.likes, (post, person)), post=post, person=person))
+        net.likes.put(PostLike(id=derive_row_id(net.likes, (post, person)), post=post, person=person))
     for post, count in Counter(post for post, _ in liked).items():
         net.posts.change(post, likes=count)
 
@@ -250,7 +252,7 @@ def put_comments(net: Network, draw: Draw, scale: Size) -> None:
     """Add comments by others. Each is later than the previous one on its post; some reply to that one."""
     readers = {post: [id for id in people if id != net.me] for post, people in readers_of(net).items()}
     cold = net.now - timedelta(hours=1)
-    posts = [row for row in living(net) if row.comments_from != "nobody" and row.at < cold]
+    posts = [row for row in list_original_posts(net) if row.comments_from != "nobody" and row.at < cold]
     drawn = Counter(draw.choice(posts).id for _ in range(scale.comments))
     for id, count in drawn.items():
         post, last = net.posts[id], None
@@ -258,7 +260,7 @@ def put_comments(net: Network, draw: Draw, scale: Size) -> None:
             at = min(net.now, (last.at if last else post.at) + timedelta(minutes=draw.integer(1, 50)))
             last = net.comments.put(
                 PostComment(
-                    id=fresh(net.comments, f"{id}/{number}"),
+                    id=derive_row_id(net.comments, f"{id}/{number}"),
                     post=id,
                     author=draw.choice(readers[id] or [post.author]),
                     text=draw.choice(REMARKS),
@@ -271,6 +273,6 @@ def put_comments(net: Network, draw: Draw, scale: Size) -> None:
 
 def pin_some(net: Network, draw: Draw) -> None:
     """Pin one of their own posts for some of the people other than the user."""
-    for post in living(net):
+    for post in list_original_posts(net):
         if post.author != net.me and net.profiles[post.author].pinned is None and draw.chance(0.3):
             net.profiles.change(post.author, pinned=post.id)

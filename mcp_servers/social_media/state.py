@@ -80,12 +80,12 @@ class SocialPost(Entity):
     @property
     def hashtags(self) -> tuple[str, ...]:
         """The hashtags of its text in lower case, without duplicates."""
-        return marked(HASHTAG, self.text)
+        return find_marked_words(HASHTAG, self.text)
 
     @property
     def mentions(self) -> tuple[str, ...]:
         """The handles that its text mentions, without duplicates."""
-        return marked(MENTION, self.text)
+        return find_marked_words(MENTION, self.text)
 
 
 class PostComment(Entity):
@@ -155,12 +155,12 @@ class Network(State):
                 return row
         return None
 
-    def accepted(self, follow: Follow | None) -> bool:
+    def is_accepted(self, follow: Follow | None) -> bool:
         """Return whether there is a follow and it is accepted by now, not a pending request."""
         return follow is not None and follow.accepted is not None and follow.accepted <= self.now
 
-    def following(self, follower: EmailAddress, followed: EmailAddress) -> bool:
-        return self.accepted(self.follow(follower, followed))
+    def is_following(self, follower: EmailAddress, followed: EmailAddress) -> bool:
+        return self.is_accepted(self.follow(follower, followed))
 
     def block(self, blocker: EmailAddress, blocked: EmailAddress) -> ProfileBlock | None:
         for row in self.blocks.where(pair=frozenset((blocker, blocked))):
@@ -168,15 +168,15 @@ class Network(State):
                 return row
         return None
 
-    def apart(self, one: EmailAddress, other: EmailAddress) -> bool:
+    def has_block_between(self, one: EmailAddress, other: EmailAddress) -> bool:
         """Return whether either person has blocked the other."""
         return bool(self.blocks.where(pair=frozenset((one, other))))
 
-    def out(self, post: SocialPost) -> bool:
+    def is_published(self, post: SocialPost) -> bool:
         """Return whether the post is published by now."""
         return post.at <= self.now
 
-    def sees(self, post: SocialPost) -> bool:
+    def can_see(self, post: SocialPost) -> bool:
         """Return whether the user may see this post.
 
         The user sees their own posts, and published ones that no block, private profile or audience hides from them.
@@ -184,20 +184,20 @@ class Network(State):
         me = self.me
         if post.author == me:
             return True
-        if post.at > self.now or self.apart(me, post.author):
+        if post.at > self.now or self.has_block_between(me, post.author):
             return False
-        if post.repost_of is not None and not self.sees(self.posts[post.repost_of]):
+        if post.repost_of is not None and not self.can_see(self.posts[post.repost_of]):
             return False
         closed = post.audience == "followers" or self.profiles[post.author].private
-        return not closed or self.following(me, post.author)
+        return not closed or self.is_following(me, post.author)
 
-    def scheduled(self) -> list[SocialPost]:
+    def list_scheduled_posts(self) -> list[SocialPost]:
         """Return the user's posts that are scheduled and not published yet."""
-        return [row for row in self.posts.where(author=self.me) if not self.out(row)]
+        return [row for row in self.posts.where(author=self.me) if not self.is_published(row)]
 
 
 @lru_cache(maxsize=1 << 14)
-def marked(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
+def find_marked_words(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
     """Return the words of a text that the pattern marks, in lower case, without duplicates."""
     return tuple(dict.fromkeys(pattern.findall(text.lower())))
 
@@ -207,5 +207,5 @@ def same_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def later(moment: datetime, minutes: int | None) -> datetime | None:
+def add_minutes(moment: datetime, minutes: int | None) -> datetime | None:
     return None if minutes is None else moment + timedelta(minutes=minutes)

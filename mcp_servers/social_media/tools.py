@@ -8,16 +8,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Minute, Seen, Server, ToolError, minute_text
+from ..kit import Minute, ObservedField, Server, ToolError, minute_text
 from ..people import EmailAddress
 from .engine import (
     original,
-    others,
-    own,
     readable,
     require_new_text,
     require_no_block,
     require_original,
+    require_others_post,
+    require_own_post,
     require_pace,
     require_schedulable,
     somebody_else,
@@ -40,7 +40,7 @@ from .state import (
     SocialPost,
     SocialPostId,
     SocialProfile,
-    later,
+    add_minutes,
 )
 from .views import (
     CommentLine,
@@ -88,8 +88,8 @@ CommentText = Annotated[str, Field(max_length=200, pattern=r"\S", description="T
 PublishAt = Annotated[
     Minute | None, Field(description="When to publish it, to the minute, such as 2026-03-05T10:00:00Z; now by default")
 ]
-AskedAudience = Annotated[Audience | None, Field(description="Who sees the post, public by default")]
-AskedComments = Annotated[CommentsFrom | None, Field(description="Who may comment, everyone by default")]
+AudienceParam = Annotated[Audience | None, Field(description="Who sees the post, public by default")]
+CommentsParam = Annotated[CommentsFrom | None, Field(description="Who may comment, everyone by default")]
 NewComments = Annotated[CommentsFrom | None, Field(description="Who may comment from now on")]
 ReasonGiven = Annotated[Reason, Field(description="What is wrong with the post")]
 
@@ -97,23 +97,23 @@ FollowAction = Annotated[Literal["follow", "unfollow"], Field(description="What 
 BlockAction = Annotated[Literal["block", "unblock"], Field(description="What to do")]
 LikeAction = Annotated[Literal["like", "unlike"], Field(description="What to do")]
 
-AskedName = Annotated[
+NameParam = Annotated[
     str | None,
     Field(max_length=60, pattern=r"\S", description="Name or handle, or a part of it"),
-    Seen("name"),
+    ObservedField("name"),
 ]
-AskedRelation = Annotated[
+RelationParam = Annotated[
     Literal["following", "requested", "blocked", "followers"] | None,
     Field(description="Only people you follow, asked, blocked, or who follow you"),
 ]
-AskedFeed = Annotated[
+FeedParam = Annotated[
     Literal["following", "mentions", "own", "scheduled"] | None,
     Field(description="Which posts: of those you follow (default), mentioning you, your own, or still to come"),
 ]
 Hashtag = Annotated[
     str, Field(max_length=40, pattern=r"^#?[A-Za-z0-9_]+$", description="A hashtag", examples=list(TAGS))
 ]
-AskedAuthor = Annotated[EmailAddress | None, Field(description="Only posts of this person")]
+AuthorParam = Annotated[EmailAddress | None, Field(description="Only posts of this person")]
 Limit = Annotated[
     int | None,
     Field(ge=1, le=50, description="Most rows to return, 5 by default", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20]),
@@ -127,30 +127,32 @@ ROWS = 5
 
 @server.read()
 def find_social_profiles(
-    net: Network, name: AskedName = None, relation: AskedRelation = None, limit: Limit = None
+    net: Network, name: NameParam = None, relation: RelationParam = None, limit: Limit = None
 ) -> tuple[ProfileLine, ...]:
     """Find people on the social network, all of them or by name or handle."""
     wanted = (name or "").casefold().removeprefix("@")
-    rows = (row for row in related(net, relation) if wanted in row.name.casefold() or wanted in row.handle)
+    rows = (
+        row for row in list_related_profiles(net, relation) if wanted in row.name.casefold() or wanted in row.handle
+    )
     return tuple(profile_line(net, row) for row in islice(rows, limit or ROWS))
 
 
-def related(net: Network, relation: str | None) -> Iterator[SocialProfile]:
+def list_related_profiles(net: Network, relation: str | None) -> Iterator[SocialProfile]:
     """Return the profiles of one of the user's lists, or all others except those that have blocked the user."""
     if relation is None:
         hidden = {net.me, *(row.blocker for row in net.blocks.where(blocked=net.me))}
         return (row for row in net.profiles if row.id not in hidden)
-    return (net.profiles[id] for id in listed(net, relation))
+    return (net.profiles[id] for id in list_relation_ids(net, relation))
 
 
-def listed(net: Network, relation: str) -> list[EmailAddress]:
+def list_relation_ids(net: Network, relation: str) -> list[EmailAddress]:
     """Return the ids of the people in one of the user's lists."""
     if relation == "blocked":
         return [row.blocked for row in net.blocks.where(blocker=net.me)]
     if relation == "followers":
-        return [row.follower for row in net.follows.where(followed=net.me) if net.accepted(row)]
+        return [row.follower for row in net.follows.where(followed=net.me) if net.is_accepted(row)]
     accepted = relation == "following"
-    return [row.followed for row in net.follows.where(follower=net.me) if net.accepted(row) == accepted]
+    return [row.followed for row in net.follows.where(follower=net.me) if net.is_accepted(row) == accepted]
 
 
 @server.read()
@@ -177,7 +179,7 @@ def update_follow(net: Network, profile: ProfileRef, action: FollowAction) -> Pr
                 follower=net.me,
                 followed=profile,
                 at=net.now,
-                accepted=later(net.now, minutes),
+                accepted=add_minutes(net.now, minutes),
             )
         )
     elif known is None:
@@ -188,7 +190,7 @@ def update_follow(net: Network, profile: ProfileRef, action: FollowAction) -> Pr
 
 
 def require_not_followed(net: Network, known: Follow | None) -> None:
-    if known is not None and net.accepted(known):
+    if known is not None and net.is_accepted(known):
         raise ToolError("already_following", f"You follow {known.followed} already; nothing is left to do.")
     if known is not None:
         raise ToolError("request_pending", f"{known.followed} has not answered your request yet; wait for it.")
@@ -231,8 +233,8 @@ def cut(net: Network, follower: EmailAddress, followed: EmailAddress) -> None:
 def publish_post(
     net: Network,
     text: Text,
-    audience: AskedAudience = None,
-    comments_from: AskedComments = None,
+    audience: AudienceParam = None,
+    comments_from: CommentsParam = None,
     publish_at: PublishAt = None,
 ) -> PostDetails:
     """Publish a post now, or schedule it for later."""
@@ -255,7 +257,7 @@ def publish_post(
 @server.write(idempotent=True)
 def edit_post(net: Network, post: OwnPostRef, text: Text, comments_from: NewComments = None) -> PostDetails:
     """Edit your post: its text for a while, who may comment at any time."""
-    row = own(net, post)
+    row = require_own_post(net, post)
     if row.repost_of is not None:
         raise ToolError("is_repost", f"{post} is a repost and cannot be edited; delete it instead.")
     if text == row.text and comments_from in (None, row.comments_from):
@@ -281,7 +283,7 @@ def require_editable(net: Network, post: SocialPost, text: str) -> None:
 @server.write(idempotent=True)
 def pin_post(net: Network, post: OwnPostRef) -> ProfileDetails:
     """Pin one of your posts to your profile, in place of any other."""
-    row = own(net, post)
+    row = require_own_post(net, post)
     require_original(net, row)
     if net.profiles[net.me].pinned == row.id:
         raise ToolError("already_pinned", f"{post} is your pinned post already; nothing is left to do.")
@@ -291,7 +293,7 @@ def pin_post(net: Network, post: OwnPostRef) -> ProfileDetails:
 @server.write(destructive=True, idempotent=True)
 def delete_post(net: Network, post: OwnPostRef) -> PostLine:
     """Delete your post with its likes, comments and reposts, or undo your repost."""
-    row = own(net, post)
+    row = require_own_post(net, post)
     line = post_line(net, row)
     if row.repost_of is not None:
         net.posts.change(row.repost_of, reposts=net.posts[row.repost_of].reposts - 1)
@@ -318,7 +320,7 @@ def drop(net: Network, id: SocialPostId) -> None:
 @server.write(idempotent=True)
 def update_like(net: Network, post: PostRef, action: LikeAction) -> PostDetails:
     """Like a post of somebody else, or take your like back."""
-    row = others(net, post)
+    row = require_others_post(net, post)
     known = net.likes.where(post=post, person=net.me)
     if action == "like":
         if known:
@@ -350,7 +352,7 @@ def require_open(net: Network, post: SocialPost) -> None:
     """Raise ToolError if the user may not comment on this post."""
     if post.comments_from == "nobody":
         raise ToolError("comments_closed", f"Comments on {post.id} are closed; choose another post.")
-    if post.comments_from == "followers" and post.author != net.me and not net.following(net.me, post.author):
+    if post.comments_from == "followers" and post.author != net.me and not net.is_following(net.me, post.author):
         raise ToolError(
             "comments_for_followers", f"Only followers of {post.author} can comment on {post.id}; follow them first."
         )
@@ -359,7 +361,7 @@ def require_open(net: Network, post: SocialPost) -> None:
 @server.write(idempotent=True)
 def repost(net: Network, post: PostRef) -> PostLine:
     """Repost a public post of somebody else."""
-    row = others(net, post)
+    row = require_others_post(net, post)
     if row.audience != "public" or net.profiles[row.author].private:
         raise ToolError("not_shareable", f"{post} is not public; only public posts of public profiles are reposted.")
     for known in net.posts.where(repost_of=post):
@@ -374,7 +376,7 @@ def repost(net: Network, post: PostRef) -> PostLine:
 @server.write(destructive=True, idempotent=True)
 def report_post(net: Network, post: PostRef, reason: ReasonGiven) -> PostReport:
     """Report a post of somebody else, which leaves your feeds."""
-    others(net, post)
+    require_others_post(net, post)
     known = net.reports.where(post=post)
     if known:
         raise ToolError("already_reported", f"{known[0].id} is your report of {post}; nothing is left to do.")
@@ -385,40 +387,40 @@ def report_post(net: Network, post: PostRef, reason: ReasonGiven) -> PostReport:
 
 
 @server.read()
-def read_social_feed(net: Network, feed: AskedFeed = None, limit: Limit = None) -> tuple[PostLine, ...]:
+def read_social_feed(net: Network, feed: FeedParam = None, limit: Limit = None) -> tuple[PostLine, ...]:
     """Read posts of the people you follow, newest first, or another feed."""
-    posts, hidden = newest(candidates(net, feed or "following")), reported(net)
-    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.sees(row))
+    posts, hidden = newest(candidates(net, feed or "following")), list_reported_ids(net)
+    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.can_see(row))
     return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
 def candidates(net: Network, feed: str) -> list[SocialPost]:
     """Return the posts of a feed, including some that the user may not see."""
     if feed == "following":
-        followed = [row.followed for row in net.follows.where(follower=net.me) if net.accepted(row)]
+        followed = [row.followed for row in net.follows.where(follower=net.me) if net.is_accepted(row)]
         return [post for id in followed for post in net.posts.where(author=id)]
     if feed == "mentions":
         return net.posts.where(mentions=net.profiles[net.me].handle)
     if feed == "scheduled":
-        return net.scheduled()
-    return [row for row in net.posts.where(author=net.me) if net.out(row)]
+        return net.list_scheduled_posts()
+    return [row for row in net.posts.where(author=net.me) if net.is_published(row)]
 
 
-def reported(net: Network) -> set[SocialPostId]:
+def list_reported_ids(net: Network) -> set[SocialPostId]:
     """Return the ids of the posts that the user has reported; lists show neither them nor their reposts."""
     return {row.post for row in net.reports}
 
 
 @server.read()
 def search_posts(
-    net: Network, hashtag: Hashtag, author: AskedAuthor = None, limit: Limit = None
+    net: Network, hashtag: Hashtag, author: AuthorParam = None, limit: Limit = None
 ) -> tuple[PostLine, ...]:
     """Search the posts you can see by hashtag, newest first."""
     writer = None if author is None else net.profiles[author].id
     found = net.posts.where(hashtags=hashtag.removeprefix("#").lower())
-    posts = newest([row for row in found if writer in (None, row.author) and net.out(row)])
-    hidden = reported(net)
-    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.sees(row))
+    posts = newest([row for row in found if writer in (None, row.author) and net.is_published(row)])
+    hidden = list_reported_ids(net)
+    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.can_see(row))
     return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 

@@ -20,8 +20,8 @@ from .state import (
 )
 
 Relation = Literal["you", "following", "requested", "blocked", "none"]
-COMMENTS_SHOWN = 5
-POSTS_SHOWN = 3
+LISTED_COMMENTS = 5
+LISTED_POSTS = 3
 
 
 class ProfileLine(Entity):
@@ -104,20 +104,20 @@ def relation_to(net: Network, person: EmailAddress) -> Relation:
     if net.block(net.me, person):
         return "blocked"
     follow = net.follow(net.me, person)
-    return "following" if net.accepted(follow) else "requested" if follow else "none"
+    return "following" if net.is_accepted(follow) else "requested" if follow else "none"
 
 
 def profile_line(net: Network, row: SocialProfile) -> ProfileLine:
     return ProfileLine.from_row(row, relation=relation_to(net, row.id))
 
 
-def shared(net: Network, row: SocialPost) -> str | None:
+def get_shared_text(net: Network, row: SocialPost) -> str | None:
     """Return the text of the post that a repost shares, or None if it is not a repost."""
     return None if row.repost_of is None else net.posts[row.repost_of].text
 
 
 def post_line(net: Network, row: SocialPost) -> PostLine:
-    return PostLine.from_row(row, text=row.text or None, shared_text=shared(net, row))
+    return PostLine.from_row(row, text=row.text or None, shared_text=get_shared_text(net, row))
 
 
 def newest(posts: list[SocialPost]) -> list[SocialPost]:
@@ -127,16 +127,16 @@ def newest(posts: list[SocialPost]) -> list[SocialPost]:
 def profile_details(net: Network, row: SocialProfile) -> ProfileDetails:
     mine = row.id == net.me
     pinned = None if row.pinned is None else net.posts[row.pinned]
-    seen = (post for post in newest(net.posts.where(author=row.id)) if net.out(post) and net.sees(post))
+    seen = (post for post in newest(net.posts.where(author=row.id)) if net.is_published(post) and net.can_see(post))
     return ProfileDetails.from_row(
         row,
         relation=relation_to(net, row.id),
-        follows_you=net.following(row.id, net.me),
-        followers=sum(map(net.accepted, net.follows.where(followed=row.id))),
-        following=sum(map(net.accepted, net.follows.where(follower=row.id))),
+        follows_you=net.is_following(row.id, net.me),
+        followers=sum(map(net.is_accepted, net.follows.where(followed=row.id))),
+        following=sum(map(net.is_accepted, net.follows.where(follower=row.id))),
         follow_limit=row.follow_limit if mine else None,
-        pinned=post_line(net, pinned) if pinned is not None and net.sees(pinned) else None,
-        latest=tuple(post_line(net, post) for post in islice(seen, POSTS_SHOWN)) or None,
+        pinned=post_line(net, pinned) if pinned is not None and net.can_see(pinned) else None,
+        latest=tuple(post_line(net, post) for post in islice(seen, LISTED_POSTS)) or None,
     )
 
 
@@ -146,8 +146,8 @@ def comment_line(row: PostComment) -> CommentLine:
 
 def newest_comments(net: Network, post: SocialPostId) -> tuple[CommentLine, ...]:
     """Return the last comments on a post that the user may see, the oldest first."""
-    seen = (row for row in reversed(net.comments.where(post=post)) if not net.apart(net.me, row.author))
-    return tuple([comment_line(row) for row in islice(seen, COMMENTS_SHOWN)][::-1])
+    seen = (row for row in reversed(net.comments.where(post=post)) if not net.has_block_between(net.me, row.author))
+    return tuple([comment_line(row) for row in islice(seen, LISTED_COMMENTS)][::-1])
 
 
 def post_details(net: Network, row: SocialPost) -> PostDetails:
@@ -158,5 +158,5 @@ def post_details(net: Network, row: SocialPost) -> PostDetails:
         mentions=tuple(mentioned),
         liked=bool(net.likes.where(post=row.id, person=net.me)),
         newest_comments=newest_comments(net, row.id),
-        shared_text=shared(net, row),
+        shared_text=get_shared_text(net, row),
     )

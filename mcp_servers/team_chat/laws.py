@@ -14,7 +14,7 @@ from .tools import server
 Row = TypeVar("Row", ChatMessage, ChatMembership, ChatPin, ChatReaction)
 
 
-def said(message: ChatMessage) -> ChatMessage:
+def restore_original_message(message: ChatMessage) -> ChatMessage:
     """Return the message as it was first posted."""
     first = message.earlier[0] if message.earlier else message.text
     return dataclasses.replace(message, text=first, earlier=(), edited=None, deleted=None)
@@ -30,12 +30,15 @@ def no_message_vanishes(chat: Chat) -> bool:
             return False
         if then is not None:
             texts = (*now.earlier, now.text)
-            if said(now) != said(then) or texts[: len(then.earlier) + 1] != (*then.earlier, then.text):
+            if restore_original_message(now) != restore_original_message(then) or texts[: len(then.earlier) + 1] != (
+                *then.earlier,
+                then.text,
+            ):
                 return False
     return all(id in chat.messages for id in seeded)
 
 
-def touched(table: Table[Any, Row]) -> list[Row]:
+def list_changed_rows(table: Table[Any, Row]) -> list[Row]:
     """Return the rows that the session has changed, each as it was before and as it is now."""
     pairs = [(table.base.rows.get(id), table.get(id)) for id in table.changes]
     return [row for before, after in pairs if before != after for row in (before, after) if row is not None]
@@ -43,15 +46,15 @@ def touched(table: Table[Any, Row]) -> list[Row]:
 
 def new(chat: Chat) -> list[ChatMessage]:
     """Return the messages posted in this session."""
-    return [row for row in touched(chat.messages) if row.id not in chat.messages.base.rows]
+    return [row for row in list_changed_rows(chat.messages) if row.id not in chat.messages.base.rows]
 
 
 @server.invariant
 def only_the_user_writes(chat: Chat) -> bool:
-    """What is new, edited or deleted in a session is the user's; what was deleted before stays so."""
-    before = [row for row in touched(chat.messages) if row is chat.messages.base.rows.get(row.id)]
+    """Messages added, edited or deleted in a session are the user's; earlier deletions stay."""
+    before = [row for row in list_changed_rows(chat.messages) if row is chat.messages.base.rows.get(row.id)]
     return (
-        all(row.author == chat.me for row in touched(chat.messages))
+        all(row.author == chat.me for row in list_changed_rows(chat.messages))
         and all(row.deleted is None for row in before)
         and all(row.author != chat.me or row.at <= chat.now for row in chat.messages)
     )
@@ -70,7 +73,7 @@ def replies_belong_to_a_thread_of_their_channel(chat: Chat) -> bool:
 
 @server.invariant
 def locked_threads_do_not_grow(chat: Chat) -> bool:
-    """No reply of this session is in a locked thread, or answers a message deleted before."""
+    """No reply of this session is in a locked thread or to a message that was already deleted."""
     pairs = [(row, chat.messages[row.parent]) for row in new(chat) if row.parent is not None]
     return not any(parent.locked or (parent.deleted and parent.deleted < row.at) for row, parent in pairs)
 
@@ -80,10 +83,10 @@ def archived_channels_stay_as_they_are(chat: Chat) -> bool:
     """In an archived channel nobody comes, goes, writes, pins or reacts; it can only be marked as read."""
     seeded, members = chat.memberships.base.rows, chat.memberships
     changed = [
-        *(row.channel for row in touched(chat.messages)),
-        *(row.channel for row in touched(chat.pins)),
-        *(chat.messages[row.message].channel for row in touched(chat.reactions)),
-        *(row.channel for row in touched(members) if row.id not in seeded or row.id not in members),
+        *(row.channel for row in list_changed_rows(chat.messages)),
+        *(row.channel for row in list_changed_rows(chat.pins)),
+        *(chat.messages[row.message].channel for row in list_changed_rows(chat.reactions)),
+        *(row.channel for row in list_changed_rows(members) if row.id not in seeded or row.id not in members),
     ]
     return not any(chat.channels[id].archived for id in changed)
 
@@ -136,7 +139,7 @@ def reactions_are_of_living_messages(chat: Chat) -> bool:
 
 @server.invariant
 def channel_names_are_unique(chat: Chat) -> bool:
-    """No two channels have one name; names are small letters and digits with hyphens between."""
+    """Channel names are unique: lower-case letters and digits separated by hyphens."""
     names = [row.name for row in chat.channels]
     return len(dict.fromkeys(names)) == len(names) and all(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one) for one in names)
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from itertools import product
 from typing import NamedTuple, TypeVar, get_args
 
-from ..kit import Draw, fresh
-from ..people import EmailAddress, beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import EmailAddress, cast, get_start_time
 from .state import (
     GENERAL,
     MOST_PINS,
@@ -80,7 +80,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Chat:
     """Return the team chat of this seed; `size` is small, default or large."""
-    chat, draw, scale = Chat(seed, beginning(seed)), Draw("team_chat", seed, size), SIZES[size]
+    chat, draw, scale = Chat(seed, get_start_time(seed)), Draw("team_chat", seed, size), SIZES[size]
     if size == "large":
         chat.messages.width = chat.reactions.width = 6
     for person in cast(seed, scale.people):
@@ -97,12 +97,12 @@ def seed(seed: int, size: str) -> Chat:
 def put_channels(chat: Chat, draw: Draw, scale: Size) -> dict[ChatChannelId, list[EmailAddress]]:
     """Add channels that the user is in, can join, cannot join or finds archived; return the members of each."""
     others, members = [row.id for row in chat.people][1:], dict[ChatChannelId, list[EmailAddress]]()
-    kinds = ["general", *draw.shuffled([kind for kind in KINDS[1:] for _ in range(scale.rounds)])]
+    kinds = ["general", *draw.shuffle_items([kind for kind in KINDS[1:] for _ in range(scale.rounds)])]
     names = [GENERAL, *draw.sample(CHANNELS, len(kinds) - 1)]
     for kind, name in zip(kinds, names, strict=True):
         channel = chat.channels.put(
             ChatChannel(
-                id=fresh(chat.channels, name),
+                id=derive_row_id(chat.channels, name),
                 name=name,
                 topic=draw.choice(ABOUT).format(name=name),
                 visibility="private" if kind in ("private", "closed") else "public",
@@ -111,7 +111,7 @@ def put_channels(chat: Chat, draw: Draw, scale: Size) -> dict[ChatChannelId, lis
         )
         inside = draw.sample(others, draw.integer(1, min(9, len(others) - 2))) if kind != "general" else others
         if kind not in ("open", "closed"):
-            inside = [chat.me] if kind == "private" and draw.chance(0.3) else draw.shuffled([chat.me, *inside])
+            inside = [chat.me] if kind == "private" and draw.chance(0.3) else draw.shuffle_items([chat.me, *inside])
         members[channel.id] = inside
         put_members(chat, draw, channel.id, inside, scale.days)
     return members
@@ -121,7 +121,7 @@ def put_members(chat: Chat, draw: Draw, channel: ChatChannelId, people: list[Ema
     for person in people:
         chat.memberships.put(
             ChatMembership(
-                id=fresh(chat.memberships, (channel, person)),
+                id=derive_row_id(chat.memberships, (channel, person)),
                 channel=channel,
                 person=person,
                 joined=chat.now - timedelta(days=days + draw.integer(1, 200)),
@@ -132,17 +132,17 @@ def put_members(chat: Chat, draw: Draw, channel: ChatChannelId, people: list[Ema
 
 def put_messages(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelId, list[EmailAddress]]) -> None:
     """Add messages in chronological order, some minutes old and some not posted yet; one in three is a reply."""
-    texts, channels = draw.shuffled(TEXTS), list(members)
+    texts, channels = draw.shuffle_items(TEXTS), list(members)
     handles = [row.handle for row in chat.people]
     talk: dict[ChatChannelId, list[ChatMessage]] = {id: [] for id in channels}
     for number, at in enumerate(moments(chat.now, draw, scale)):
-        channel = draw.choice([id for id in channels if at < chat.now - timedelta(days=1) or not archived(chat, id)])
+        channel = draw.choice([id for id in channels if at < chat.now - timedelta(days=1) or not is_archived(chat, id)])
         author = draw.choice(members[channel])
         mention = draw.choice(("@channel", f"@{draw.choice(handles)}")) + " " if draw.chance(0.15) else ""
         parents = [row for row in talk[channel] if row.parent is None][-6:]
         message = chat.messages.put(
             ChatMessage(
-                id=fresh(chat.messages, number),
+                id=derive_row_id(chat.messages, number),
                 channel=channel,
                 author=chat.me if chat.me in members[channel] and draw.chance(0.2) else author,
                 text=mention + texts[number % len(texts)],
@@ -153,7 +153,7 @@ def put_messages(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelI
         talk[channel].append(message)
 
 
-def archived(chat: Chat, id: ChatChannelId) -> bool:
+def is_archived(chat: Chat, id: ChatChannelId) -> bool:
     return chat.channels[id].archived
 
 
@@ -191,24 +191,24 @@ def age_messages(chat: Chat, draw: Draw) -> None:
 
 
 def put_reactions(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelId, list[EmailAddress]]) -> None:
-    posts = living(chat)
+    posts = list_visible_messages(chat)
     drawn = [
         (post, draw.choice(members[post.channel]), draw.choice(EMOJIS))
         for post in (draw.choice(posts) for _ in range(scale.reactions))
     ]
     for id, person, emoji in dict.fromkeys((post.id, person, emoji) for post, person, emoji in drawn):
         mark = (id, person, emoji)
-        chat.reactions.put(ChatReaction(id=fresh(chat.reactions, mark), message=id, person=person, emoji=emoji))
+        chat.reactions.put(ChatReaction(id=derive_row_id(chat.reactions, mark), message=id, person=person, emoji=emoji))
 
 
-def living(chat: Chat) -> list[ChatMessage]:
+def list_visible_messages(chat: Chat) -> list[ChatMessage]:
     return [row for row in chat.messages if row.at <= chat.now and row.deleted is None]
 
 
 def put_pins(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelId, list[EmailAddress]]) -> None:
     pinned = Counter[ChatChannelId]()
-    for post in draw.sample(living(chat), scale.pins):
+    for post in draw.sample(list_visible_messages(chat), scale.pins):
         if pinned[post.channel] < MOST_PINS:
             pinned[post.channel] += 1
             by = draw.choice(members[post.channel])
-            chat.pins.put(ChatPin(id=fresh(chat.pins, post.id), channel=post.channel, message=post.id, by=by))
+            chat.pins.put(ChatPin(id=derive_row_id(chat.pins, post.id), channel=post.channel, message=post.id, by=by))

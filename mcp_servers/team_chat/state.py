@@ -135,15 +135,15 @@ class Chat(State):
             raise NotFound(f"There is no message {id}.")
         return row
 
-    def said(self, channel: ChatChannelId) -> list[ChatMessage]:
+    def list_channel_messages(self, channel: ChatChannelId) -> list[ChatMessage]:
         """Return the messages of a channel that are posted by now, replies included, oldest first."""
-        return self.come(self.messages.where(channel=channel))
+        return self.filter_posted_messages(self.messages.where(channel=channel))
 
     def replies(self, parent: ChatMessageId) -> list[ChatMessage]:
         """Return the replies to a message that are posted by now, oldest first."""
-        return self.come(self.messages.where(parent=parent))
+        return self.filter_posted_messages(self.messages.where(parent=parent))
 
-    def come(self, messages: list[ChatMessage]) -> list[ChatMessage]:
+    def filter_posted_messages(self, messages: list[ChatMessage]) -> list[ChatMessage]:
         """Return those of the messages that are posted by now, oldest first."""
         now = self.now
         return sorted([row for row in messages if row.at <= now], key=attrgetter("at"))

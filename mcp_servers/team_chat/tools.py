@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Seen, Server, ToolError, minute_text
+from ..kit import ObservedField, Server, ToolError, minute_text
 from ..people import EmailAddress
 from .seed import seed
 from .state import (
@@ -27,7 +27,7 @@ from .state import (
     Visibility,
     words_of,
 )
-from .views import ChannelLine, ChannelReading, MessageLine, channel_line, message_line, reading
+from .views import ChannelLine, ChannelReading, MessageLine, build_channel_reading, channel_line, message_line
 
 server = Server("team_chat", "Talk with the team in channels and threads, react, pin and search.", seed)
 
@@ -59,7 +59,7 @@ ChannelRef = Annotated[ChatChannelId, Field(description="Id of a chat channel")]
 MessageRef = Annotated[ChatMessageId, Field(description="Id of a chat message")]
 OwnMessageRef = Annotated[ChatMessageId, Field(description="Id of one of your own chat messages")]
 ThreadRef = Annotated[ChatMessageId | None, Field(description="Id of the message whose thread to reply in")]
-AskedThread = Annotated[ChatMessageId | None, Field(description="Only this message of the channel and its replies")]
+ThreadParam = Annotated[ChatMessageId | None, Field(description="Only this message of the channel and its replies")]
 MemberRef = Annotated[EmailAddress, Field(description="Id of a person of the team, an e-mail address")]
 
 Text = Annotated[
@@ -77,27 +77,29 @@ ChannelName = Annotated[
 Topic = Annotated[
     str | None, Field(max_length=80, pattern=r"\S", description="What the channel is about", examples=TOPICS)
 ]
-AskedVisibility = Annotated[Visibility | None, Field(description="Who can join, public by default")]
+VisibilityParam = Annotated[Visibility | None, Field(description="Who can join, public by default")]
 MembershipAction = Annotated[
     Literal["join", "leave", "catch up on"], Field(description="What to do; catch up on marks all as read")
 ]
 PinAction = Annotated[Literal["pin", "unpin"], Field(description="What to do")]
 EmojiGiven = Annotated[Emoji, Field(description="The emoji to react with")]
 
-AskedName = Annotated[
-    str | None, Field(max_length=30, pattern=r"\S", description="Name of the channel, or a part of it"), Seen("name")
+NameParam = Annotated[
+    str | None,
+    Field(max_length=30, pattern=r"\S", description="Name of the channel, or a part of it"),
+    ObservedField("name"),
 ]
-AskedScope = Annotated[
+ScopeParam = Annotated[
     Literal["joined", "unread", "open", "archived"] | None,
     Field(description="Only channels you are in, with something unread, you can join, or that are archived"),
 ]
 Query = Annotated[
     str,
     Field(max_length=80, pattern=r"[A-Za-z0-9]", description="Words that all occur in the message", examples=QUERIES),
-    Seen("text"),
+    ObservedField("text"),
 ]
-AskedChannel = Annotated[ChatChannelId | None, Field(description="Only messages of this channel id")]
-AskedAuthor = Annotated[EmailAddress | None, Field(description="Only messages of this person")]
+ChannelParam = Annotated[ChatChannelId | None, Field(description="Only messages of this channel id")]
+AuthorParam = Annotated[EmailAddress | None, Field(description="Only messages of this person")]
 Limit = Annotated[
     int | None,
     Field(ge=1, le=50, description="Most rows to return, 5 by default", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20]),
@@ -117,7 +119,7 @@ def readable(chat: Chat, id: ChatChannelId) -> ChatChannel:
     return channel
 
 
-def joined(chat: Chat, id: ChatChannelId) -> ChatChannel:
+def require_member(chat: Chat, id: ChatChannelId) -> ChatChannel:
     """Return the channel if the user is a member; otherwise raise ToolError."""
     channel = readable(chat, id)
     if chat.membership(id, chat.me) is None:
@@ -127,7 +129,7 @@ def joined(chat: Chat, id: ChatChannelId) -> ChatChannel:
 
 def active(chat: Chat, id: ChatChannelId) -> ChatChannel:
     """Return the channel if the user is a member and it is not archived; otherwise raise ToolError."""
-    return require_active(joined(chat, id))
+    return require_active(require_member(chat, id))
 
 
 def require_active(channel: ChatChannel) -> ChatChannel:
@@ -136,7 +138,7 @@ def require_active(channel: ChatChannel) -> ChatChannel:
     return channel
 
 
-def living(chat: Chat, id: ChatMessageId) -> ChatMessage:
+def require_undeleted(chat: Chat, id: ChatMessageId) -> ChatMessage:
     """Return the message if it is not deleted and in an active channel of the user; otherwise raise ToolError."""
     row = chat.message(id)
     active(chat, row.channel)
@@ -150,7 +152,7 @@ def living(chat: Chat, id: ChatMessageId) -> ChatMessage:
 
 @server.read()
 def find_chat_channels(
-    chat: Chat, name: AskedName = None, scope: AskedScope = None, limit: Limit = None
+    chat: Chat, name: NameParam = None, scope: ScopeParam = None, limit: Limit = None
 ) -> tuple[ChannelLine, ...]:
     """Find chat channels with what is unread in yours."""
     wanted = (name or "").casefold().removeprefix("#")
@@ -171,23 +173,23 @@ def in_scope(chat: Chat, channel: ChatChannel, scope: str | None) -> bool:
 
 @server.read()
 def read_chat_channel(
-    chat: Chat, channel: ChannelRef, thread: AskedThread = None, limit: Limit = None
+    chat: Chat, channel: ChannelRef, thread: ThreadParam = None, limit: Limit = None
 ) -> ChannelReading:
     """Read a channel: topic, members, pins and newest messages, or one thread."""
     row = readable(chat, channel)
     if thread is None:
-        messages = [one for one in chat.said(channel) if one.parent is None]
+        messages = [one for one in chat.list_channel_messages(channel) if one.parent is None]
     else:
         start = chat.message(thread)
         if start.channel != channel:
             raise ToolError("other_channel", f"{thread} is in another channel; name a message of {row.name}.")
         messages = [start, *chat.replies(thread)]
-    return reading(chat, row, messages, limit or ROWS)
+    return build_channel_reading(chat, row, messages, limit or ROWS)
 
 
 @server.write(idempotent=True)
 def create_chat_channel(
-    chat: Chat, name: ChannelName, visibility: AskedVisibility = None, topic: Topic = None
+    chat: Chat, name: ChannelName, visibility: VisibilityParam = None, topic: Topic = None
 ) -> ChannelLine:
     """Create a chat channel with you as its first member."""
     known = chat.channels.where(name=name)
@@ -212,9 +214,9 @@ def update_chat_membership(chat: Chat, channel: ChannelRef, action: MembershipAc
     if action == "join":
         join(chat, channel)
     elif action == "leave":
-        leave(chat, channel)
+        leave_channel(chat, channel)
     else:
-        row = joined(chat, channel)
+        row = require_member(chat, channel)
         if not chat.unread(channel):
             raise ToolError("nothing_unread", f"Nothing is unread in {row.name}; there is nothing left to do.")
         chat.mark_read(channel)
@@ -229,7 +231,7 @@ def join(chat: Chat, id: ChatChannelId) -> None:
     enter(chat, id, chat.me)
 
 
-def leave(chat: Chat, id: ChatChannelId) -> None:
+def leave_channel(chat: Chat, id: ChatChannelId) -> None:
     channel = active(chat, id)
     if channel.name == GENERAL:
         raise ToolError("required_channel", f"Everybody stays in the channel {GENERAL}; leave another one.")
@@ -249,7 +251,7 @@ def add_chat_member(chat: Chat, channel: ChannelRef, member: MemberRef) -> Chann
         raise ToolError("already_member", f"{person.name} is in {row.name} already; add somebody else.")
     enter(chat, channel, member)
     members = len(chat.memberships.where(channel=channel))
-    return reading(chat, row, [], members)
+    return build_channel_reading(chat, row, [], members)
 
 
 # Tools that mark messages: pins and reactions.
@@ -258,7 +260,7 @@ def add_chat_member(chat: Chat, channel: ChannelRef, member: MemberRef) -> Chann
 @server.write(idempotent=True)
 def pin_chat_message(chat: Chat, message: MessageRef, action: PinAction) -> MessageLine:
     """Pin a message in its chat channel, or unpin it."""
-    row, known = living(chat, message), chat.pins.where(message=message)
+    row, known = require_undeleted(chat, message), chat.pins.where(message=message)
     if action == "pin":
         if known:
             raise ToolError("already_pinned", f"{message} is pinned already; nothing is left to do.")
@@ -275,7 +277,7 @@ def pin_chat_message(chat: Chat, message: MessageRef, action: PinAction) -> Mess
 @server.write(idempotent=True)
 def react_to_chat_message(chat: Chat, message: MessageRef, emoji: EmojiGiven) -> MessageLine:
     """React to a chat message with an emoji."""
-    row = living(chat, message)
+    row = require_undeleted(chat, message)
     for known in chat.reactions.where(message=message):
         if (known.person, known.emoji) == (chat.me, emoji):
             raise ToolError("already_reacted", f"You have reacted to {message} with {emoji}; choose another emoji.")
@@ -288,7 +290,7 @@ def react_to_chat_message(chat: Chat, message: MessageRef, emoji: EmojiGiven) ->
 
 @server.read()
 def search_chat(
-    chat: Chat, query: Query, channel: AskedChannel = None, author: AskedAuthor = None, limit: Limit = None
+    chat: Chat, query: Query, channel: ChannelParam = None, author: AuthorParam = None, limit: Limit = None
 ) -> tuple[MessageLine, ...]:
     """Search the channels you can read for messages with all these words, newest first."""
     place = None if channel is None else readable(chat, channel).id
@@ -337,9 +339,9 @@ def require_thread(chat: Chat, channel: ChatChannel, id: ChatMessageId) -> None:
         raise ToolError("message_deleted", f"{id} has been deleted; choose another message.")
 
 
-def own(chat: Chat, id: ChatMessageId) -> ChatMessage:
+def require_own_message(chat: Chat, id: ChatMessageId) -> ChatMessage:
     """Return the message if it is the user's own and not deleted; otherwise raise ToolError."""
-    row = living(chat, id)
+    row = require_undeleted(chat, id)
     if row.author != chat.me:
         raise ToolError(
             "not_your_message", f"{id} is a message of {chat.people[row.author].name}; you can change only your own."
@@ -350,7 +352,7 @@ def own(chat: Chat, id: ChatMessageId) -> ChatMessage:
 @server.write(idempotent=True)
 def edit_chat_message(chat: Chat, message: OwnMessageRef, text: Text) -> MessageLine:
     """Edit a chat message you wrote in the last fifteen minutes."""
-    row = own(chat, message)
+    row = require_own_message(chat, message)
     if chat.now > row.at + EDIT_WINDOW:
         raise ToolError(
             "edit_window_passed",
@@ -365,7 +367,7 @@ def edit_chat_message(chat: Chat, message: OwnMessageRef, text: Text) -> Message
 @server.write(destructive=True, idempotent=True)
 def delete_chat_message(chat: Chat, message: OwnMessageRef) -> MessageLine:
     """Delete a chat message of yours with its reactions and pin; replies stay."""
-    own(chat, message)
+    require_own_message(chat, message)
     for reaction in chat.reactions.where(message=message):
         chat.reactions.remove(reaction.id)
     for pin in chat.pins.where(message=message):

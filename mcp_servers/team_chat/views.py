@@ -100,7 +100,7 @@ def counts(chat: Chat, row: ChatMessage) -> tuple[EmojiCount, ...]:
     return tuple([EmojiCount(emoji=emoji, count=emojis.count(emoji)) for emoji in dict.fromkeys(emojis)])
 
 
-def reading(chat: Chat, row: ChatChannel, messages: list[ChatMessage], limit: int) -> ChannelReading:
+def build_channel_reading(chat: Chat, row: ChatChannel, messages: list[ChatMessage], limit: int) -> ChannelReading:
     """Return a channel with at most `limit` of its members and the newest `limit` of these messages."""
     memberships = chat.memberships.where(channel=row.id)
     people = (chat.people[one.person] for one in memberships[:limit])

@@ -79,7 +79,7 @@ class CallRecord(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Walked:
+class WalkRecord:
     """A walk and its digests: four characters for its start and for each of its calls, and one digest of all of it."""
 
     walk: Walk
@@ -92,7 +92,7 @@ class Certificate:
     """Certificate of a server's behaviour: a digest of each tool's schema, and the walks."""
 
     schemas: dict[str, str]
-    walks: tuple[Walked, ...]
+    walks: tuple[WalkRecord, ...]
 
     def dumps(self) -> str:
         """Return the certificate as the JSON text of its file, one walk per line."""
@@ -105,7 +105,7 @@ class Certificate:
         found = server.certificate
         names = ("size", "seed", "focus", "steps")
         walks = (
-            Walked(Walk(**{name: one[name] for name in names}), one["marks"], one["end"]) for one in found["walks"]
+            WalkRecord(Walk(**{name: one[name] for name in names}), one["marks"], one["end"]) for one in found["walks"]
         )
         return cls(found["schemas"], tuple(walks))
 
@@ -120,22 +120,24 @@ class Coverage:
         if walk.size in SIZES and made.call[0]:
             self.found[walk.size].add(made.pair)
 
-    def missing(self, server: Server[Any], size: str) -> set[Pair]:
+    def find_missing_outcomes(self, server: Server[Any], size: str) -> set[Pair]:
         """Return the outcomes that the tools' code allows and no walk reached, except unreachable and rare ones."""
         reached = self.found[size]
         return {
             (tool, code)
-            for tool, code in declared(server) - unreached(server, size) - pairs(dictionary(server).rare)
+            for tool, code in list_declared_outcomes(server)
+            - list_unreachable_outcomes(server, size)
+            - pairs(dictionary(server).rare)
             if not any(name == tool and is_of(found, code) for name, found in reached)
         }
 
-    def needless(self, server: Server[Any]) -> list[str]:
+    def list_wrong_entries(self, server: Server[Any]) -> list[str]:
         """Return the wrong entries of `fuzz.toml`: outcomes that a walk does reach, or that no tool can have."""
-        listed, known = dictionary(server), declared(server)
+        listed, known = dictionary(server), list_declared_outcomes(server)
         named = {*pairs(listed.rare), *(pair for keys in listed.unreached.values() for pair in pairs(keys))}
         found = [f"fuzz.toml: {tool}.{code} is no refusal of a tool" for tool, code in sorted(named - known)]
         for size in SIZES:
-            for tool, code in sorted(unreached(server, size)):
+            for tool, code in sorted(list_unreachable_outcomes(server, size)):
                 if any(name == tool and is_of(one, code) for name, one in self.found[size]):
                     found.append(f"fuzz.toml: {tool}.{code} is reached in a {size} world")
         return found
@@ -146,12 +148,12 @@ def pairs(keys: Iterable[str]) -> set[Pair]:
     return {(tool, code) for tool, _, code in (key.partition(".") for key in keys)}
 
 
-def declared(server: Server[Any]) -> set[Pair]:
+def list_declared_outcomes(server: Server[Any]) -> set[Pair]:
     """Return every tool's success, and each refusal that its code can raise (`error_catalog.py`)."""
     return {(tool, code) for tool in server.tools for code in (OK, *(one.code for one in refusals_of(tool)))}
 
 
-def unreached(server: Server[Any], size: str) -> set[Pair]:
+def list_unreachable_outcomes(server: Server[Any], size: str) -> set[Pair]:
     """Return the outcomes that no caller can reach in worlds of this size, as `fuzz.toml` says."""
     listed = dictionary(server).unreached
     return {pair for name in ("any", size) for pair in pairs(listed.get(name, {}))}
@@ -175,21 +177,21 @@ def fixed_walks() -> Iterator[Walk]:
 
 def certify(server: Server[Any]) -> tuple[Certificate, Coverage]:
     """Run the fixed walks, then walks directed at missing outcomes, each cut after its last new outcome."""
-    coverage, walks = Coverage(), list[Walked]()
+    coverage, walks = Coverage(), list[WalkRecord]()
     for walk in fixed_walks():
         marks, end = "", ""
         for made in run_walk(server, walk):
             marks, end = marks + made.mark, made.end
             coverage.add(walk, made)
-        walks.append(Walked(walk, marks, end))
+        walks.append(WalkRecord(walk, marks, end))
     for size in SIZES:
-        walks += directed(server, size, coverage)
+        walks += run_directed_walks(server, size, coverage)
     return Certificate(schemas(server), tuple(walks)), coverage
 
 
-def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Walked]:
+def run_directed_walks(server: Server[Any], size: str, coverage: Coverage) -> Iterator[WalkRecord]:
     """Yield short walks to missing outcomes, one round of worlds after the other."""
-    missing = coverage.missing(server, size)
+    missing = coverage.find_missing_outcomes(server, size)
     for seed in range(ROUNDS):
         for tool in sorted({name for name, _ in missing}, key=list(server.tools).index):
             made, last = list[CallRecord](), 0
@@ -203,7 +205,7 @@ def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Wal
                     break
             if last:
                 marks = "".join(one.mark for one in made[:last])
-                yield Walked(Walk(size, seed, tool, last - 1), marks, made[last - 1].end)
+                yield WalkRecord(Walk(size, seed, tool, last - 1), marks, made[last - 1].end)
 
 
 def run_walk(server: Server[Any], walk: Walk) -> Iterator[CallRecord]:
@@ -211,7 +213,7 @@ def run_walk(server: Server[Any], walk: Walk) -> Iterator[CallRecord]:
     world = World.open(walk.seed, (server.name,), walk.size)
     known = sorted(f"{id} {name} {value}" for (id, name), value in world.known_by_heart().items())
     chain = digest(world.digest(), *known)
-    yield CallRecord(("", ""), Reply(True, ""), marked(chain) * 2, chain.hex())
+    yield CallRecord(("", ""), Reply(True, ""), shorten_digest(chain) * 2, chain.hex())
     key = (server.name, walk.seed, walk.size, "certificate")
     if walk.focus in (PLAIN, FAULTS):
         walker = Walker(server.tools, [world.sessions[server.name].state], *key)
@@ -222,21 +224,21 @@ def run_walk(server: Server[Any], walk: Walk) -> Iterator[CallRecord]:
         world.faults = Faults(walk.seed, **MET)
         odd = [(name or next(iter(server.tools)), arguments) for name, arguments in ODD]
     for number in range(walk.steps):
-        call = odd[number] if number < len(odd) else walker.next()
+        call = odd[number] if number < len(odd) else walker.draw_call()
         reply = world.call(*call)
         walker.now = world.now
         if reply.ok:
             walker.learn(call[0], reply.text)
         replied = digest(chain.hex(), *call, reply.text)
         chain = digest(replied.hex(), world.digest(), str(len(world.injected)))
-        yield CallRecord(call, reply, marked(replied) + marked(chain), chain.hex())
+        yield CallRecord(call, reply, shorten_digest(replied) + shorten_digest(chain), chain.hex())
 
 
 def digest(*parts: str) -> bytes:
     return blake2b("\0".join(parts).encode(), digest_size=16).digest()
 
 
-def marked(chain: bytes) -> str:
+def shorten_digest(chain: bytes) -> str:
     """Return two characters of a digest."""
     return urlsafe_b64encode(chain[:3])[:2].decode()
 
@@ -263,7 +265,7 @@ def schemas(server: Server[Any]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CertificateCheck:
     """Differences of a server from its certificate: changed schemas and the first call; and coverage gaps."""
 
     differences: tuple[str, ...]
@@ -278,14 +280,14 @@ class Checked:
         return not self.lines
 
 
-def check(server: Server[Any]) -> Checked:
+def check(server: Server[Any]) -> CertificateCheck:
     """Repeat the walks of a server's certificate. Raises NotCertified."""
     certificate, coverage = Certificate.read(server), Coverage()
     found = tuple(changed_schemas(schemas(server), certificate.schemas))
     for walked in certificate.walks:
         if difference := first_difference(server, walked, coverage):
-            return Checked((*found, difference))
-    return Checked(found, gaps(server, coverage))
+            return CertificateCheck((*found, difference))
+    return CertificateCheck(found, gaps(server, coverage))
 
 
 def gaps(server: Server[Any], coverage: Coverage) -> tuple[str, ...]:
@@ -293,9 +295,9 @@ def gaps(server: Server[Any], coverage: Coverage) -> tuple[str, ...]:
     missing = (
         f"no walk in a {size} world comes to {tool}.{code}; say in fuzz.toml what leads there, or why nothing does"
         for size in SIZES
-        for tool, code in sorted(coverage.missing(server, size))
+        for tool, code in sorted(coverage.find_missing_outcomes(server, size))
     )
-    return (*missing, *coverage.needless(server))
+    return (*missing, *coverage.list_wrong_entries(server))
 
 
 def changed_schemas(now: dict[str, str], before: dict[str, str]) -> Iterator[str]:
@@ -308,7 +310,7 @@ def changed_schemas(now: dict[str, str], before: dict[str, str]) -> Iterator[str
             yield f"{text}: {', '.join(sorted(names))}"
 
 
-def first_difference(server: Server[Any], walked: Walked, coverage: Coverage) -> str | None:
+def first_difference(server: Server[Any], walked: WalkRecord, coverage: Coverage) -> str | None:
     """Describe the first call of a walk whose reply or state differs; None if there is none."""
     walk, end = walked.walk, ""
     where = f"{walk.size} world of seed {walk.seed}" + (f", walk to {walk.focus}" if walk.focus else "")

@@ -89,22 +89,22 @@ class DirectedWalker(Walker):
         self.world, self.server, self.focus, self.values = world, server, self.tools[focus], dictionary(server).values
         named = dictionary(server).setup.get(focus, ())
         use = named and self.draw.chance(0.5)
-        self.setup = [self.tools[name] for name in named] if use else list(related(self.tools, self.focus))
+        self.setup = [self.tools[name] for name in named] if use else list(find_related_tools(self.tools, self.focus))
         self.used: dict[str, Any] = {}  # the last drawn id of each type
         self.last: Call | None = None
         self.drawn = 0
         self.habits = {name: self.draw.choice(options) for name, options in HABITS.items()}
 
-    def next(self) -> Call:
+    def draw_call(self) -> Call:
         """Return a call of the focus, of a related tool, of any tool, or the last call again."""
         if self.draw.chance(self.habits["leap"]):
-            self.world.now = self.now = self.later()
+            self.world.now = self.now = self.draw_later_time()
         if self.last and self.draw.chance(AGAIN):
             return self.last
-        self.last = self.aimed() or super().next()
+        self.last = self.choose_focused_call() or super().draw_call()
         return self.last
 
-    def later(self) -> datetime:
+    def draw_later_time(self) -> datetime:
         """Return a later time: at or near a future time that was seen, or some hours or days ahead."""
         seen = [datetime.fromisoformat(one).replace(tzinfo=self.now.tzinfo) for one in self.seen.get(MOMENTS, ())]
         ahead = [one for one in seen if self.now + EARLY < one < self.now + LEAPS[-1]]
@@ -112,7 +112,7 @@ class DirectedWalker(Walker):
             return self.draw.choice(ahead) - self.draw.choice(BEFORE)
         return self.now + self.draw.choice(dictionary(self.server).leaps)
 
-    def aimed(self) -> Call | None:
+    def choose_focused_call(self) -> Call | None:
         tool = self.focus
         if not self.draw.chance(self.habits["focus"]):
             if not self.setup or not self.draw.chance(self.habits["setup"]):
@@ -128,8 +128,10 @@ class DirectedWalker(Walker):
         words = (*self.values.get(f"{tool.name}.{name}", ()), *self.values.get(name, ()))
         if words and self.draw.chance(self.habits["word"]):
             word = self.draw.choice(words)
-            return self.filled(word if word != ANY else self.draw.choice(self.rows(id or "") or ["x"]))
-        if id and self.draw.chance(self.habits["hidden"]) and (rows := self.rows(id)):
+            return self.fill_placeholders(
+                word if word != ANY else self.draw.choice(self.list_world_ids(id or "") or ["x"])
+            )
+        if id and self.draw.chance(self.habits["hidden"]) and (rows := self.list_world_ids(id)):
             self.used[id] = self.draw.choice(rows)
             return [self.used[id]] if schema.get("type") == "array" else self.used[id]
         if id in self.used and self.draw.chance(self.habits["same"]) and schema.get("type") == "string":
@@ -139,9 +141,9 @@ class DirectedWalker(Walker):
             self.used[id] = value
         return value
 
-    def rows(self, id: str) -> list[str]:
+    def list_world_ids(self, id: str) -> list[str]:
         """Return the ids of this type in the world, including those that no tool has shown."""
-        return [row for session in self.world.sessions.values() for row in hidden(session.state, id)]
+        return [row for session in self.world.sessions.values() for row in list_row_ids(session.state, id)]
 
     def moment(self) -> datetime:
         return super().moment() + self.draw.choice(FAR) if self.draw.chance(FAR_AWAY) else super().moment()
@@ -157,16 +159,16 @@ class DirectedWalker(Walker):
         self.drawn += 1
         return f"{text} {self.drawn}"
 
-    def filled(self, word: Any) -> Any:
+    def fill_placeholders(self, word: Any) -> Any:
         """Fill the placeholders of a dictionary value; a value that is a single placeholder keeps its type."""
         if isinstance(word, list):
-            return [self.filled(one) for one in word]
+            return [self.fill_placeholders(one) for one in word]
         if isinstance(word, dict):
             return word["repeat"] * word["times"]
         if not isinstance(word, str):
             return word
-        if whole := PLACE.fullmatch(word):
-            return self.place(whole)
+        if match := PLACE.fullmatch(word):
+            return self.place(match)
         return PLACE.sub(lambda found: str(self.place(found)), word)
 
     def place(self, found: re.Match[str]) -> Any:
@@ -181,7 +183,7 @@ class DirectedWalker(Walker):
         return self.draw.choice(fit) if fit else "x"
 
 
-def hidden(state: State, id: str) -> list[str]:
+def list_row_ids(state: State, id: str) -> list[str]:
     """Return the ids of the rows whose ids are of this type."""
     return [row.id for name, kind in state.row_types().items() if id_type(kind) == id for row in getattr(state, name)]
 
@@ -191,7 +193,7 @@ def id_type(row_type: Any) -> str:
     return str(get_type_hints(row_type)["id"].__name__)
 
 
-def related(tools: Mapping[str, Tool], focus: Tool) -> Iterator[Tool]:
+def find_related_tools(tools: Mapping[str, Tool], focus: Tool) -> Iterator[Tool]:
     """Yield the tools that return ids which the focus takes, or that write objects with such ids."""
     wanted = set(focus.ids.values())
     for tool in tools.values():

@@ -67,9 +67,9 @@ def request_faults(tool: Tool, said: ToolPhrases, phrases: Phrases) -> Iterator[
         if len(getattr(said, key)) < FEWEST[key]:
             yield f"has {len(getattr(said, key))} {key}; at least {FEWEST[key]} are needed"
     optional = set(tool.taken) - set(tool.required) - tool.sensitive
-    asked = Counter(name for phrase in (*said.clauses, *said.sentences) for name in set(SLOT.findall(phrase)))
-    for name in sorted(one for one in optional if asked[one] < 2):
-        yield f"mentions the optional {name!r} in {asked[name]} phrases; at least 2 are needed"
+    counts = Counter(name for phrase in (*said.clauses, *said.sentences) for name in set(SLOT.findall(phrase)))
+    for name in sorted(one for one in optional if counts[one] < 2):
+        yield f"mentions the optional {name!r} in {counts[name]} phrases; at least 2 are needed"
     for phrase in said.clauses:
         if not phrase[:1].islower() or phrase[-1:] in ".?!," or phrase.startswith("please"):
             yield f"clause {phrase!r} must begin with a verb in lower case, not with please, and end without a mark"
@@ -79,7 +79,7 @@ def request_faults(tool: Tool, said: ToolPhrases, phrases: Phrases) -> Iterator[
     for phrase in (*said.clauses, *said.sentences):
         for fault in slot_faults(tool, phrase, phrases):
             yield f"{fault} in {phrase!r}"
-    yield from alike([*said.clauses, *said.sentences], ALIKE)
+    yield from find_similar_phrases([*said.clauses, *said.sentences], ALIKE)
 
 
 def slot_faults(tool: Tool, phrase: str, phrases: Phrases) -> Iterator[str]:
@@ -115,16 +115,16 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
     """Yield what is wrong with the ways to report a tool's result."""
     if len(said.answers) < FEWEST["answers"]:
         yield f"has {len(said.answers)} answers; at least {FEWEST['answers']} are needed"
-    listed = at(tool.result_type, said.list) if said.list else tool.result_type
+    listed = find_field_type(tool.result_type, said.list) if said.list else tool.result_type
     row = element(listed)
     if said.list and row is None:
         yield f"list = {said.list!r} names no list in the result"
-    if get_origin(bare(tool.result_type)) in (tuple, list) and not said.item:
+    if get_origin(strip_annotated(tool.result_type)) in (tuple, list) and not said.item:
         yield "gives a list, and needs an item"
     if said.also and not said.item:
         yield "has also, for further lists, but no item for the first"
     for path, item in said.also.items():
-        yield from item_faults(f"also.{path}", item, element(at(tool.result_type, path)))
+        yield from item_faults(f"also.{path}", item, element(find_field_type(tool.result_type, path)))
     if said.item:
         yield from item_faults("item", said.item, row)
         if len(said.none) < FEWEST["none"]:
@@ -135,10 +135,10 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
         if phrase[-1:] not in ".!":
             yield f"answer {phrase!r} must end with a mark"
         for name in slots(phrase):
-            if name not in allowed and name not in tool.taken and at(tool.result_type, name) is None:
+            if name not in allowed and name not in tool.taken and find_field_type(tool.result_type, name) is None:
                 has = ", ".join((*fields(tool.result_type), *allowed))
                 yield f"answer {phrase!r}: {name!r} is neither a field of the result ({has}) nor a parameter"
-    yield from alike(said.answers, 1)
+    yield from find_similar_phrases(said.answers, 1)
 
 
 def item_faults(place: str, item: str, row: Any) -> Iterator[str]:
@@ -148,7 +148,7 @@ def item_faults(place: str, item: str, row: Any) -> Iterator[str]:
         yield f"has {place}, but its result is no list; {remedy}"
         return
     for name in slots(item):
-        if name != "item" and at(row, name) is None:
+        if name != "item" and find_field_type(row, name) is None:
             yield f"{place}: the rows have no field {name!r}; they have {', '.join(fields(row))}"
 
 
@@ -157,7 +157,7 @@ def measure_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
     if said.measures and (tool.writes or len(tool.required) != 1 or tool.required[0] not in tool.ids):
         yield "has measures, but only a tool that shows one entity by its id may have some"
     for name in said.measures:
-        kind = at(tool.result_type, name)
+        kind = find_field_type(tool.result_type, name)
         if int not in (kind, *options(kind)):
             yield f"measures.{name}: the result has no such whole number; it has {', '.join(fields(tool.result_type))}"
 
@@ -213,7 +213,7 @@ def situation_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
                 yield f"[[situations]] {phrase!r} must be a whole sentence without slots"
     for name in sorted(server.tools.keys() - {name for one in phrases.situations for name in one.tools}):
         yield f"no [[situations]] is about {name}"
-    yield from alike([phrase for one in phrases.situations for phrase in one.says], ALIKE)
+    yield from find_similar_phrases([phrase for one in phrases.situations for phrase in one.says], ALIKE)
 
 
 def saying_faults(one: Situation) -> Iterator[str]:
@@ -240,7 +240,7 @@ def check_scenarios(path: Path = SCENARIOS) -> list[str]:
         for fault in scenario_faults(one)
     ]
     sayings = [phrase for one in scenarios for phrase in one.says]
-    return faults + [f"{path.name}: {fault}" for fault in alike(sayings, ALIKE)]
+    return faults + [f"{path.name}: {fault}" for fault in find_similar_phrases(sayings, ALIKE)]
 
 
 def find_table(lines: list[str], fault: str) -> int:
@@ -270,12 +270,12 @@ def links(tools: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the servers of each pair of tools whose second takes an id that a tool of the first one's server shows."""
     for one in tools:
         server = TOOLS[one][0]
-        shown = {kind for tool in server.tools.values() for kind in ids_in(tool.result_type)}
-        yield from ((server.name, TOOLS[other][0].name) for other in tools if leads(server, shown, other))
+        types = {kind for tool in server.tools.values() for kind in ids_in(tool.result_type)}
+        yield from ((server.name, TOOLS[other][0].name) for other in tools if leads(server, types, other))
 
 
-def leads(server: Server[Any], shown: set[str], other: str) -> bool:
-    return TOOLS[other][0] is not server and bool(shown & TOOLS[other][1].consumes)
+def leads(server: Server[Any], types: set[str], other: str) -> bool:
+    return TOOLS[other][0] is not server and bool(types & TOOLS[other][1].consumes)
 
 
 def text_faults(phrase: str) -> Iterator[str]:
@@ -290,7 +290,7 @@ def text_faults(phrase: str) -> Iterator[str]:
         yield f"{phrase!r} has two spaces in a row"
 
 
-def alike(said: Any, most: int) -> Iterator[str]:
+def find_similar_phrases(said: Any, most: int) -> Iterator[str]:
     """Yield faults for phrases that begin alike, or that differ only in their slots."""
     starts = Counter(" ".join(WORD.findall(SLOT.sub("", one).lower())[:3]) for one in said)
     for start, count in starts.items():
@@ -314,29 +314,29 @@ def find_row_fields(server: Server[Any], id_type: str) -> frozenset[str]:
         row
         for server in (server, *SERVERS.values())
         for tool in server.tools.values()
-        for row in rows(tool.result_type)
+        for row in find_row_types(tool.result_type)
     }
     carrying = [row for row in kinds if any(is_id(hint, id_type) for hint in hints(row).values())]
     return frozenset(name for row in carrying for name in hints(row))
 
 
-def rows(hint: Any) -> Iterator[Any]:
-    hint = bare(hint)
+def find_row_types(hint: Any) -> Iterator[Any]:
+    hint = strip_annotated(hint)
     if dataclasses.is_dataclass(hint):
         yield hint
         for part in hints(hint).values():
-            yield from rows(part)
+            yield from find_row_types(part)
     else:
         for part in get_args(hint):
-            yield from rows(part)
+            yield from find_row_types(part)
 
 
 def is_id(hint: Any, name: str) -> bool:
-    hint = bare(hint)
+    hint = strip_annotated(hint)
     return (isinstance(hint, NewType) and hint.__name__ == name) or any(is_id(one, name) for one in get_args(hint))
 
 
-def at(hint: Any, path: str) -> Any:
+def find_field_type(hint: Any, path: str) -> Any:
     """Return the type at a dotted path of fields in a type; None if there is none."""
     for name in path.split("."):
         hint = next((one for one in options(hint) if dataclasses.is_dataclass(one) and name in hints(one)), None)
@@ -350,16 +350,16 @@ def element(hint: Any) -> Any:
     """Return the element type of a list; None for any other type."""
     for one in options(hint):
         if get_origin(one) in (tuple, list):
-            return bare(get_args(one)[0])
+            return strip_annotated(get_args(one)[0])
     return None
 
 
 def options(hint: Any) -> list[Any]:
     """Return the members of a union, or the type alone."""
-    hint = bare(hint)
+    hint = strip_annotated(hint)
     if hint is None or dataclasses.is_dataclass(hint) or get_origin(hint) in (tuple, list):
         return [hint]
-    return [bare(one) for one in get_args(hint)] or [hint]
+    return [strip_annotated(one) for one in get_args(hint)] or [hint]
 
 
 def fields(hint: Any) -> list[str]:
@@ -369,8 +369,8 @@ def fields(hint: Any) -> list[str]:
 hints: Callable[[Any], dict[str, Any]] = cache(partial(get_type_hints, include_extras=True))
 
 
-def bare(hint: Any) -> Any:
-    return bare(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
+def strip_annotated(hint: Any) -> Any:
+    return strip_annotated(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
 if __name__ == "__main__":

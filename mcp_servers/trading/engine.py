@@ -60,7 +60,7 @@ def crosses(side: Side, limit: int | None, price: int) -> bool:
     return price <= limit if side == "buy" else price >= limit
 
 
-def meets(seed: int, stock: Stock, side: Side, limit: int | None, number: int) -> bool:
+def is_limit_reached(seed: int, stock: Stock, side: Side, limit: int | None, number: int) -> bool:
     """Return whether the market reaches the limit of an order in a round."""
     step = stock.tick if side == "buy" else -stock.tick
     return crosses(side, limit, middle(seed, stock, number) + step)
@@ -70,7 +70,7 @@ def meets(seed: int, stock: Stock, side: Side, limit: int | None, number: int) -
 def has_met(seed: int, stock: Stock, side: Side, limit: int | None, live: datetime, last: int) -> bool:
     """Return whether the market reached the limit of an order in a round from its `live` moment to round `last`."""
     rounds = open_rounds(stock.exchange, live, start_of(last))
-    return any(meets(seed, stock, side, limit, number) for number in rounds)
+    return any(is_limit_reached(seed, stock, side, limit, number) for number in rounds)
 
 
 def previous_close(seed: int, stock: Stock, now: datetime) -> int:
@@ -85,7 +85,7 @@ def band(seed: int, stock: Stock, now: datetime) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1 << 12)
-def resting(seed: int, stock: Stock, number: int, side: Side) -> tuple[Level, ...]:
+def generate_resting_levels(seed: int, stock: Stock, number: int, side: Side) -> tuple[Level, ...]:
     """Return the other participants' bids (buy) or asks (sell) in a round, best price first."""
     price, step = middle(seed, stock, number), -stock.tick if side == "buy" else stock.tick
     levels = []
@@ -97,7 +97,7 @@ def resting(seed: int, stock: Stock, number: int, side: Side) -> tuple[Level, ..
     return tuple(levels)
 
 
-def without(levels: Iterable[Level], taken: int) -> Iterator[Level]:
+def subtract_traded_shares(levels: Iterable[Level], taken: int) -> Iterator[Level]:
     """Yield what is left of the levels after `taken` shares trade: best price first, oldest order first in a level."""
     for level in levels:
         left = []
@@ -122,18 +122,18 @@ def traded_quantity(broker: Broker, stock: Stock, side: Side, number: int) -> in
     return sum(trade.quantity for trade in trades if round_at(trade.at) == number)
 
 
-def others(broker: Broker, stock: Stock, side: Side, number: int) -> list[Level]:
+def list_remaining_levels(broker: Broker, stock: Stock, side: Side, number: int) -> list[Level]:
     """Return what is left of the others' bids (buy) or asks (sell) in a round; empty if the stock is halted."""
     if stock.halted:
         return []
-    levels = resting(broker.seed, stock, number, side)
+    levels = generate_resting_levels(broker.seed, stock, number, side)
     gone = traded_quantity(broker, stock, OTHER[side], number)
-    return list(without(levels, gone) if gone else levels)
+    return list(subtract_traded_shares(levels, gone) if gone else levels)
 
 
-def displayed(broker: Broker, stock: Stock, side: Side) -> list[Level]:
+def list_displayed_levels(broker: Broker, stock: Stock, side: Side) -> list[Level]:
     """Return the others' bids (buy) or asks (sell) that the book shows now."""
-    return others(broker, stock, side, quoted_round(stock.exchange, broker.now))
+    return list_remaining_levels(broker, stock, side, quoted_round(stock.exchange, broker.now))
 
 
 def fills(order: StockOrder, levels: Iterable[Level], at: datetime) -> tuple[Execution, ...]:
@@ -223,7 +223,7 @@ def settle_stock(broker: Broker, stock: Stock) -> None:
     for number in open_rounds(stock.exchange, first, broker.now):
         for order in waiting:
             if order.live <= start_of(number) < order.expires:
-                meet(broker, stock, broker.orders[order.id], number)
+                trade_resting_order(broker, stock, broker.orders[order.id], number)
 
 
 def priority(order: StockOrder) -> tuple[str, int, datetime, str]:
@@ -232,15 +232,15 @@ def priority(order: StockOrder) -> tuple[str, int, datetime, str]:
     return order.side, -limit if order.side == "buy" else limit, order.placed, order.id
 
 
-def meet(broker: Broker, stock: Stock, order: StockOrder, number: int) -> None:
+def trade_resting_order(broker: Broker, stock: Stock, order: StockOrder, number: int) -> None:
     """Trade a resting order with the other participants' orders in a round.
 
     The order rested first, so it trades at its own limit; if it waited for the opening, it trades at their prices.
     """
-    if order.left == 0 or not meets(broker.seed, stock, order.side, order.limit, number):
+    if order.left == 0 or not is_limit_reached(broker.seed, stock, order.side, order.limit, number):
         return
     at = start_of(number)
-    trades = fills(order, others(broker, stock, OTHER[order.side], number), at)
+    trades = fills(order, list_remaining_levels(broker, stock, OTHER[order.side], number), at)
     waited = at == order.live and not is_open(stock.exchange, order.placed)
     if trades and not waited and order.limit is not None:
         trades = (Execution(at=at, quantity=sum(trade.quantity for trade in trades), price=order.limit),)
@@ -248,12 +248,12 @@ def meet(broker: Broker, stock: Stock, order: StockOrder, number: int) -> None:
         execute(broker, order, trades)
 
 
-def settled(broker: Broker, **asked: str) -> Broker:
+def update_if_due(broker: Broker, **filters: str) -> Broker:
     """Return the broker as of now, for tools that only read orders with these field values, or what these change.
 
     If one of these orders is due, the result is an up-to-date copy; otherwise it is the broker itself.
     """
-    waiting = broker.orders.where(**asked, status="open")
+    waiting = broker.orders.where(**filters, status="open")
     return settle(broker.draft()) if due(broker, waiting) else broker
 
 
@@ -338,7 +338,7 @@ def require_no_self_trade(broker: Broker, stock: Stock, side: Side, price: int) 
 
 def require_crossing(broker: Broker, stock: Stock, side: Side, price: int) -> None:
     """Raise ToolError if nothing in the book matches the limit of an immediate order."""
-    levels = displayed(broker, stock, OTHER[side])
+    levels = list_displayed_levels(broker, stock, OTHER[side])
     if not levels or not crosses(side, price, levels[0].price):
         best = f"the best {'ask' if side == 'buy' else 'bid'} is {levels[0].price}" if levels else "the book is empty"
         raise ToolError(

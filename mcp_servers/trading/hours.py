@@ -18,7 +18,7 @@ ROUND = timedelta(minutes=5)
 ZERO = datetime(2020, 1, 1)
 ONE_DAY = timedelta(days=1)
 SATURDAY = 5
-MOMENTS_KEPT = 1 << 12
+MOMENT_CACHE_SIZE = 1 << 12
 
 
 def round_at(moment: datetime) -> int:
@@ -47,19 +47,19 @@ def sessions(exchange: Exchange, moment: datetime, step: int) -> Iterator[tuple[
         day += step * ONE_DAY
 
 
-@lru_cache(maxsize=MOMENTS_KEPT)
+@lru_cache(maxsize=MOMENT_CACHE_SIZE)
 def next_opening(exchange: Exchange, moment: datetime) -> datetime:
     """Return the first opening after this moment."""
     return next(opening for opening, _ in sessions(exchange, moment, 1) if opening > moment)
 
 
-@lru_cache(maxsize=MOMENTS_KEPT)
+@lru_cache(maxsize=MOMENT_CACHE_SIZE)
 def next_closing(exchange: Exchange, moment: datetime) -> datetime:
     """Return the first closing after this moment."""
     return next(closing for _, closing in sessions(exchange, moment, 1) if closing > moment)
 
 
-@lru_cache(maxsize=MOMENTS_KEPT)
+@lru_cache(maxsize=MOMENT_CACHE_SIZE)
 def last_closing(exchange: Exchange, moment: datetime) -> datetime:
     """Return the latest closing up to this moment."""
     return next(closing for _, closing in sessions(exchange, moment, -1) if closing <= moment)
@@ -73,7 +73,7 @@ def open_rounds(exchange: Exchange, first: datetime, last: datetime) -> Iterator
         yield from range(max(round_at(opening), round_at(first)), min(round_at(closing), round_at(last) + 1))
 
 
-@lru_cache(maxsize=MOMENTS_KEPT)
+@lru_cache(maxsize=MOMENT_CACHE_SIZE)
 def quoted_round(exchange: Exchange, moment: datetime) -> int:
     """Return the round whose quotes are shown: the current one, or the last one before the exchange closed."""
     if is_open(exchange, moment):

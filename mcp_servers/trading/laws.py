@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..people import beginning
-from .engine import OTHER, crosses, displayed, resting, settled
+from ..people import get_start_time
+from .engine import OTHER, crosses, generate_resting_levels, list_displayed_levels, update_if_due
 from .hours import round_at
 from .state import Broker, Portfolio, Side, StockId, StockOrder
 from .tools import MOST_WATCHED, server
@@ -28,7 +28,7 @@ def cash_is_conserved(broker: Broker) -> bool:
 
 @server.invariant
 def shares_are_conserved(broker: Broker) -> bool:
-    """What a portfolio holds of a stock is what it bought less what it sold, and never nothing or less."""
+    """A holding is the shares bought less those sold, and is always positive."""
     bought = Counter[tuple[str, str]]()
     for order in broker.orders:
         bought[order.portfolio, order.stock] += order.filled if order.side == "buy" else -order.filled
@@ -85,13 +85,13 @@ def orders_have_the_terms_of_their_stock(broker: Broker) -> bool:
 @server.invariant
 def the_book_never_crosses(broker: Broker) -> bool:
     """Once what the market brought is settled, no bid in a book reaches an ask, the client's own or another's."""
-    now = settled(broker)
+    now = update_if_due(broker)
     for id in dict.fromkeys(order.stock for order in now.orders.where(status="open")):
         own = now.open_orders(id)
         if any(a.side == "buy" and b.side == "sell" and (a.limit or 0) >= (b.limit or 0) for a in own for b in own):
             return False
         for order in own:
-            best = displayed(now, now.stocks[id], OTHER[order.side])
+            best = list_displayed_levels(now, now.stocks[id], OTHER[order.side])
             if order.live <= now.now and best and crosses(order.side, order.limit, best[0].price):
                 return False
     return True
@@ -100,20 +100,21 @@ def the_book_never_crosses(broker: Broker) -> bool:
 @server.invariant
 def no_offer_is_taken_twice(broker: Broker) -> bool:
     """In no round of the session do the client's orders trade more than the others had in the book."""
-    traded, start = Counter[tuple[StockId, Side, int]](), beginning(broker.seed)
+    traded, start = Counter[tuple[StockId, Side, int]](), get_start_time(broker.seed)
     for order in broker.orders:
         for trade in order.executions:
             if trade.at >= start:
                 traded[order.stock, order.side, round_at(trade.at)] += trade.quantity
     return all(
-        quantity <= sum(level.quantity for level in resting(broker.seed, broker.stocks[id], number, OTHER[side]))
+        quantity
+        <= sum(level.quantity for level in generate_resting_levels(broker.seed, broker.stocks[id], number, OTHER[side]))
         for (id, side, number), quantity in traded.items()
     )
 
 
 @server.invariant
 def only_the_adviser_trades_what_is_managed(broker: Broker) -> bool:
-    """No order waits for a managed portfolio, nor buys in a sector the portfolio excludes."""
+    """No open order is of a managed portfolio, and none buys in a sector that its portfolio excludes."""
     for order in broker.orders.where(status="open"):
         owner, stock = broker.portfolios[order.portfolio], broker.stocks[order.stock]
         if owner.managed or (order.side == "buy" and stock.sector == owner.excluded):

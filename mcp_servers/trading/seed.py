@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar, get_args
 
-from ..fake_text import Words
-from ..kit import Draw, fresh
-from ..people import beginning
-from .engine import reserve, resting
+from ..fake_text import FakeText
+from ..kit import Draw, derive_row_id
+from ..people import get_start_time
+from .engine import generate_resting_levels, reserve
 from .hours import ONE_DAY, Exchange, next_closing, quoted_round, sessions
 from .state import (
     Broker,
@@ -63,7 +63,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Broker:
     """Return the broker of this seed; `size` is small, default or large."""
-    broker, draw, scale = Broker(seed, beginning(seed)), Draw("trading", seed, size), SIZES[size]
+    broker, draw, scale = Broker(seed, get_start_time(seed)), Draw("trading", seed, size), SIZES[size]
     if size == "large":
         broker.orders.width = 6
     put_stocks(broker, draw, scale.stocks)
@@ -74,17 +74,17 @@ def seed(seed: int, size: str) -> Broker:
 
 def put_stocks(broker: Broker, draw: Draw, count: int) -> None:
     """Add listed companies, most on the exchange that opens first; the first two are on it and not halted."""
-    names = Words(draw).different("company", count)
+    names = FakeText(draw).different("company", count)
     symbols: dict[str, None] = {}
     for place, name in enumerate(names):
         base = draw.integer(1_700, 3_700)
         broker.stocks.put(
             Stock(
-                id=fresh(broker.stocks, str(place)),
+                id=derive_row_id(broker.stocks, str(place)),
                 symbol=draw_symbol(draw, symbols),
                 name=name,
                 sector=draw.choice(SECTORS),
-                exchange="North" if place < 2 else draw.weighted(EXCHANGES, (0.65, 0.2, 0.15)),
+                exchange="North" if place < 2 else draw.choose_weighted(EXCHANGES, (0.65, 0.2, 0.15)),
                 base=base,
                 tick=1 if base < 2_000 else 5 if base < 3_000 else 10,
                 lot=draw.choice((1, 1, 1, 5, 10, 10, 20)),
@@ -111,7 +111,7 @@ def put_portfolios(broker: Broker, draw: Draw, scale: Size) -> None:
         cash = draw.integer(200_000, 3_000_000)
         owner = broker.portfolios.put(
             Portfolio(
-                id=fresh(broker.portfolios, name),
+                id=derive_row_id(broker.portfolios, name),
                 name=name,
                 cash=cash,
                 reserved=0,
@@ -150,7 +150,7 @@ def put_past(broker: Broker, draw: Draw, owner: Portfolio, stock: Stock, side: S
         status = "expired"
     closing = next_closing(stock.exchange, placed)
     order = StockOrder(
-        id=fresh(broker.orders, f"{owner.id}/{len(broker.orders)}"),
+        id=derive_row_id(broker.orders, f"{owner.id}/{len(broker.orders)}"),
         portfolio=owner.id,
         stock=stock.id,
         symbol=stock.symbol,
@@ -192,7 +192,7 @@ def put_waiting(broker: Broker, draw: Draw, owner: Portfolio) -> None:
     free = [row for row in owner.holdings if row.quantity > row.reserved]
     side: Side = "sell" if free and draw.chance(0.5) else "buy"
     stock = broker.stocks[draw.choice(free).stock] if side == "sell" else draw.choice(list(broker.stocks))
-    best = resting(broker.seed, stock, quoted_round(stock.exchange, broker.now), side)[0].price
+    best = generate_resting_levels(broker.seed, stock, quoted_round(stock.exchange, broker.now), side)[0].price
     away = stock.tick * draw.integer(1, 8)
     limit = best - away if side == "buy" else best + away
     holding = owner.holding(stock.id)
@@ -203,7 +203,7 @@ def put_waiting(broker: Broker, draw: Draw, owner: Portfolio) -> None:
     placed = draw_moment(draw, broker, stock, 5)
     order = broker.orders.put(
         StockOrder(
-            id=fresh(broker.orders, f"waiting/{owner.id}/{len(broker.orders)}"),
+            id=derive_row_id(broker.orders, f"waiting/{owner.id}/{len(broker.orders)}"),
             portfolio=owner.id,
             stock=stock.id,
             symbol=stock.symbol,
@@ -222,12 +222,14 @@ def put_waiting(broker: Broker, draw: Draw, owner: Portfolio) -> None:
 
 def put_watchlists(broker: Broker, draw: Draw, count: int) -> None:
     """Add watchlists, by turns of any stocks and of one sector; some are full if there are enough stocks."""
-    sectors, names = draw.shuffled(SECTORS), draw.sample(WATCHLIST_NAMES, (count + 1) // 2)
+    sectors, names = draw.shuffle_items(SECTORS), draw.sample(WATCHLIST_NAMES, (count + 1) // 2)
     for place in range(count):
         sector = sectors[place // 2] if place % 2 else None
         name = f"{sector} sector" if sector else names[place // 2]
         stocks = broker.stocks.where(sector=sector) if sector else list(broker.stocks)
         few = draw.sample(stocks, min(len(stocks) // 2, draw.choice((2, 4, 6, 12))))
         broker.watchlists.put(
-            Watchlist(id=fresh(broker.watchlists, name), name=name, sector=sector, stocks=tuple(row.id for row in few))
+            Watchlist(
+                id=derive_row_id(broker.watchlists, name), name=name, sector=sector, stocks=tuple(row.id for row in few)
+            )
         )

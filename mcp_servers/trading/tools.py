@@ -12,14 +12,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Seen, Server, ToolError
+from ..kit import ObservedField, Server, ToolError
 from .engine import (
     OTHER,
     close,
-    displayed,
     execute,
     fills,
     goes_live,
+    list_displayed_levels,
     open_order,
     release,
     require_backing,
@@ -32,7 +32,7 @@ from .engine import (
     require_value,
     reserve,
     settle,
-    settled,
+    update_if_due,
 )
 from .hours import Exchange, is_open, next_closing
 from .seed import seed
@@ -105,16 +105,16 @@ NewPrice = Annotated[
     int | None, Field(ge=1, le=1_000_000, description="New limit price of a share in cents", examples=PRICES)
 ]
 
-AskedText = Annotated[
+TextParam = Annotated[
     str | None,
     Field(max_length=60, pattern=r"\S", description="Symbol, or words of the company's name"),
-    Seen("symbol"),
+    ObservedField("symbol"),
 ]
-AskedSector = Annotated[Sector | None, Field(description="Only stocks of this sector")]
-AskedExchange = Annotated[Exchange | None, Field(description="Only stocks of this exchange")]
-AskedPortfolio = Annotated[PortfolioId | None, Field(description="Only orders of this portfolio id")]
-AskedStock = Annotated[StockId | None, Field(description="Only orders for this stock id")]
-AskedStatus = Annotated[OrderStatus | None, Field(description="Only orders of this status")]
+SectorParam = Annotated[Sector | None, Field(description="Only stocks of this sector")]
+ExchangeParam = Annotated[Exchange | None, Field(description="Only stocks of this exchange")]
+PortfolioParam = Annotated[PortfolioId | None, Field(description="Only orders of this portfolio id")]
+StockParam = Annotated[StockId | None, Field(description="Only orders for this stock id")]
+StatusParam = Annotated[OrderStatus | None, Field(description="Only orders of this status")]
 Limit = Annotated[
     int | None,
     Field(ge=1, le=50, description="Most rows to return, 5 by default", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20]),
@@ -157,9 +157,9 @@ def watch_stock(broker: Broker, watchlist: WatchlistRef, stock: StockRef) -> Wat
 @server.read()
 def search_stocks(
     broker: Broker,
-    text: AskedText = None,
-    sector: AskedSector = None,
-    exchange: AskedExchange = None,
+    text: TextParam = None,
+    sector: SectorParam = None,
+    exchange: ExchangeParam = None,
     limit: Limit = None,
 ) -> tuple[StockView, ...]:
     """Search the listed stocks by symbol or name, sector and exchange; prices in cents."""
@@ -178,13 +178,13 @@ def search_stocks(
 @server.read()
 def get_stock_quote(broker: Broker, stock: StockRef) -> Quote:
     """Get the current prices of a stock in cents, its limits, tick and lot."""
-    return quote_of(settled(broker, stock=stock), broker.stocks[stock])
+    return quote_of(update_if_due(broker, stock=stock), broker.stocks[stock])
 
 
 @server.read()
 def get_order_book(broker: Broker, stock: StockRef) -> OrderBook:
     """Get the resting bids and asks of a stock by price, best first."""
-    row, now = broker.stocks[stock], settled(broker, stock=stock)
+    row, now = broker.stocks[stock], update_if_due(broker, stock=stock)
     return OrderBook(
         id=row.id,
         symbol=row.symbol,
@@ -262,7 +262,7 @@ def enter(broker: Broker, order: StockOrder) -> StockOrder:
     stock = broker.stocks[order.stock]
     if not is_open(stock.exchange, broker.now):
         return order
-    trades = fills(order, displayed(broker, stock, OTHER[order.side]), broker.now)
+    trades = fills(order, list_displayed_levels(broker, stock, OTHER[order.side]), broker.now)
     return execute(broker, order, trades) if trades else order
 
 
@@ -277,7 +277,7 @@ def place_market_order(
     require_trading(broker, listed, "immediate")
     require_lots(listed, quantity)
     order = new_order(broker, owner, listed, side, quantity, None, "immediate")
-    trades = fills(order, displayed(broker, listed, OTHER[side]), broker.now)
+    trades = fills(order, list_displayed_levels(broker, listed, OTHER[side]), broker.now)
     offered = sum(trade.quantity for trade in trades)
     if offered < quantity:
         raise ToolError(
@@ -330,19 +330,19 @@ def cancel_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
 @server.read()
 def list_stock_orders(
     broker: Broker,
-    portfolio: AskedPortfolio = None,
-    stock: AskedStock = None,
-    status: AskedStatus = None,
+    portfolio: PortfolioParam = None,
+    stock: StockParam = None,
+    status: StatusParam = None,
     limit: Limit = None,
 ) -> tuple[OrderView, ...]:
     """List your stock orders, the newest first; limits in cents."""
-    now = settled(broker)
-    asked = {
+    now = update_if_due(broker)
+    filters = {
         "stock": None if stock is None else now.stocks[stock].id,
         "portfolio": None if portfolio is None else now.portfolios[portfolio].id,
         "status": status,
     }
-    wanted = {name: value for name, value in asked.items() if value is not None}
+    wanted = {name: value for name, value in filters.items() if value is not None}
     rows = now.orders.where(**wanted) if wanted else list(now.orders)
     return tuple([order_view(row) for row in nlargest(limit or ROWS, rows, key=attrgetter("placed", "id"))])
 
@@ -350,7 +350,7 @@ def list_stock_orders(
 @server.read()
 def get_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
     """Get a stock order with its trades and what it reserves."""
-    return order_details(settled(broker, stock=broker.orders[order].stock).orders[order])
+    return order_details(update_if_due(broker, stock=broker.orders[order].stock).orders[order])
 
 
 # Tools for portfolios: cash, reservations and holdings.
@@ -359,12 +359,12 @@ def get_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
 @server.read()
 def list_portfolios(broker: Broker, limit: Limit = None) -> tuple[PortfolioView, ...]:
     """List your portfolios with the cash in cents that is free for new orders."""
-    rows = list(settled(broker).portfolios)[: limit or ROWS]
+    rows = list(update_if_due(broker).portfolios)[: limit or ROWS]
     return tuple(PortfolioView.from_row(row) for row in rows)
 
 
 @server.read()
 def get_portfolio(broker: Broker, portfolio: PortfolioRef) -> PortfolioDetails:
     """Get a portfolio's cash, reservations and holdings, valued at last prices."""
-    now = settled(broker, portfolio=portfolio)
+    now = update_if_due(broker, portfolio=portfolio)
     return portfolio_details(now, now.portfolios[portfolio])

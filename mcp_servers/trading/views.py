@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ..kit import Entity, Minute
-from .engine import Level, band, displayed, middle, previous_close
+from .engine import Level, band, list_displayed_levels, middle, previous_close
 from .hours import Exchange, is_open, quoted_round
 from .state import (
     Broker,
@@ -177,7 +177,7 @@ def stock_in(seed: int, stock: Stock, number: int) -> StockView:
 
 
 def quote_of(broker: Broker, stock: Stock) -> Quote:
-    bids, asks = displayed(broker, stock, "buy"), displayed(broker, stock, "sell")
+    bids, asks = list_displayed_levels(broker, stock, "buy"), list_displayed_levels(broker, stock, "sell")
     lowest, highest = band(broker.seed, stock, broker.now)
     return Quote.from_row(
         stock,
@@ -195,7 +195,7 @@ def book_side(broker: Broker, stock: Stock, side: Side) -> tuple[BookLevel, ...]
     """Return one side of the book; it includes the client's orders only while the exchange is open."""
     waiting = broker.open_orders(stock.id) if is_open(stock.exchange, broker.now) else ()
     own = [(order.limit, order.left) for order in waiting if order.side == side and order.limit is not None]
-    return book_levels(side, tuple(displayed(broker, stock, side)), tuple(own))
+    return book_levels(side, tuple(list_displayed_levels(broker, stock, side)), tuple(own))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -164,7 +164,7 @@ def add_miles(
 FURTHEST = timedelta(days=365)
 
 
-def strangers(seed: int, room: HotelRoom, night: date) -> int:
+def count_strangers_rooms(seed: int, room: HotelRoom, night: date) -> int:
     """Return how many rooms of this kind strangers have on a night, from none to all; every call returns the same."""
     return demand(seed, room.id, night) * (room.count + 1) // 256
 
@@ -179,7 +179,7 @@ def rooms_left(travel: Travel, room: HotelRoom, night: date, besides: HotelStayI
     """Return how many rooms of this kind are free on a night; the stay `besides` does not count."""
     stays = travel.stays.where(room=room.id)
     own = [row for row in stays if row.arrival <= night <= row.last and row.active and row.id != besides]
-    return room.count - strangers(travel.seed, room, night) - len(own)
+    return room.count - count_strangers_rooms(travel.seed, room, night) - len(own)
 
 
 def fewest_left(travel: Travel, room: HotelRoom, arrival: date, nights: int) -> int:

@@ -12,12 +12,12 @@ from .engine import (
     MOST_BAGS,
     cabin_for,
     cabin_of,
+    count_strangers_rooms,
     miles_for,
     places_left,
     price_of,
     refund_of,
     seats_of,
-    strangers,
 )
 from .server import server
 from .state import HotelRoomId, Travel
@@ -99,7 +99,7 @@ def miles_equal_their_ledger(travel: Travel) -> bool:
 
 @server.invariant
 def miles_are_earned_by_flying_and_spent_on_upgrades(travel: Travel) -> bool:
-    """Who is checked in was credited once; who sits in a better cabin than paid for gave miles; nobody else did."""
+    """Each checked-in traveller was credited miles once, and only upgrades to a better cabin cost miles."""
     earned, spent = Counter[str](), Counter[str]()
     for entry in travel.miles:
         if entry.booking is not None:
@@ -136,7 +136,7 @@ def no_room_is_oversold(travel: Travel) -> bool:
         if row.active:
             taken.update((row.room, night) for night in row.days)
     return all(
-        count + strangers(travel.seed, travel.rooms[id], night) <= travel.rooms[id].count
+        count + count_strangers_rooms(travel.seed, travel.rooms[id], night) <= travel.rooms[id].count
         for (id, night), count in taken.items()
     )
 
@@ -153,7 +153,7 @@ def nobody_sleeps_in_two_hotels(travel: Travel) -> bool:
 
 @server.invariant
 def a_passport_has_one_owner(travel: Travel) -> bool:
-    """No two travellers have one passport number, and each passport on file has a last day."""
+    """Passport numbers are unique, and each passport on file has an expiry date."""
     numbers = [row.passport for row in travel.travellers if row.passport is not None]
     return len(dict.fromkeys(numbers)) == len(numbers) and all(
         (row.passport is None) == (row.passport_expires is None) for row in travel.travellers

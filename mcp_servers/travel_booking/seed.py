@@ -7,8 +7,8 @@ from functools import lru_cache
 from math import acos, cos, radians, sin
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import EmailAddress, Person, beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import EmailAddress, Person, cast, get_start_time
 from ..places import CITIES, City, places, town
 from ..shared_records import BookingCode, bookings
 from .engine import (
@@ -109,10 +109,10 @@ class Schedule:
             price=price or 100 * (self.draw.integer(25, 70) + distance * self.draw.integer(3, 8) // 100),
             distance=distance,
             rows=(rows := self.draw.integer(5, 9)),
-            sold=self.sold(rows, full),
+            sold=self.draw_sold_seats(rows, full),
         )
 
-    def sold(self, rows: int, full: bool) -> tuple[str, ...]:
+    def draw_sold_seats(self, rows: int, full: bool) -> tuple[str, ...]:
         """Draw the seats that strangers have; three or more in each cabin stay free, unless the flight is full."""
         first = BUSINESS_ROWS * len(LETTERS)
         seats = seats_of(rows)
@@ -158,7 +158,7 @@ def put_hotels(travel: Travel, draw: Draw, cities: list[str], count: int, kinds:
         place = local.pop(0) if city == home.name and local else None
         name = place.name if place else fresh_name(draw, names)
         names[name] = None
-        stars = draw.weighted((2, 3, 4, 5), (2, 4, 3, 1))
+        stars = draw.choose_weighted((2, 3, 4, 5), (2, 4, 3, 1))
         hotel = travel.hotels.put(
             Hotel(
                 id=travel.hotels.new_id(),
@@ -193,7 +193,7 @@ def fresh_name(draw: Draw, taken: dict[str, None]) -> str:
 
 def put_stays(travel: Travel, draw: Draw, count: int) -> None:
     """Add stays. Those of one traveller do not overlap; one in five is cancelled, and some begin today."""
-    people, rooms = draw.shuffled(list(travel.travellers)), list(travel.rooms)
+    people, rooms = draw.shuffle_items(list(travel.travellers)), list(travel.rooms)
     while len(travel.stays) < count:
         room, nights = draw.choice(rooms), draw.integer(1, 4)
         place = len(travel.stays) % len(people)
@@ -246,7 +246,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Travel:
     """Return the travel agency of this seed; `size` is small, default or large."""
-    travel, scale = Travel(seed, beginning(seed)), SIZES[size]
+    travel, scale = Travel(seed, get_start_time(seed)), SIZES[size]
     draw = Draw("travel_booking", seed, size)
     if size == "large":
         travel.flights.width = 6
@@ -270,7 +270,7 @@ def put_travellers(travel: Travel, draw: Draw, people: list[Person]) -> None:
     today, numbers = travel.now.date(), dict[str, None]()
     for place, person in enumerate(people):
         number = f"{draw.choice('ABCEGHKLNPRX')}{draw.integer(1_000_000, 9_999_999)}"
-        state = draw.weighted(("valid", "missing", "expired"), (8, 1, 1)) if place > 2 else "valid"
+        state = draw.choose_weighted(("valid", "missing", "expired"), (8, 1, 1)) if place > 2 else "valid"
         if place >= len(people) - 2:
             state = ("missing", "expired")[place - len(people)]
         days = draw.integer(200, 3_000) if state == "valid" else -draw.integer(5, 400)
@@ -295,12 +295,16 @@ def put_known_bookings(travel: Travel, schedule: Schedule) -> None:
     """
     draw = schedule.draw
     for row in bookings(travel.seed):
-        fare: Fare = draw.weighted(FARE_NAMES, (1, 4, 3, 0))
+        fare: Fare = draw.choose_weighted(FARE_NAMES, (1, 4, 3, 0))
         day = datetime(row.day.year, row.day.month, row.day.day)
         price = light_price(row.price, fare)
         flight = travel.flights.put(
             schedule.flight(
-                fresh(travel.flights, row.code), row.origin.name, row.destination.name, schedule.hour(day), price
+                derive_row_id(travel.flights, row.code),
+                row.origin.name,
+                row.destination.name,
+                schedule.hour(day),
+                price,
             )
         )
         traveller = next(row.id for row in travel.travellers if is_free(travel, row.id, flight))
@@ -340,7 +344,7 @@ def put_flight(travel: Travel, schedule: Schedule, days: int) -> None:
 def put_flight_on(
     travel: Travel, schedule: Schedule, origin: str, destination: str, departs: datetime, full: bool = False
 ) -> Flight:
-    id = fresh(travel.flights, len(travel.flights))
+    id = derive_row_id(travel.flights, len(travel.flights))
     return travel.flights.put(schedule.flight(id, origin, destination, departs, full=full))
 
 
@@ -377,7 +381,7 @@ def put_booking(
     seat = status == "checked_in" or (status == "confirmed" and draw.chance(0.4))
     extra = 0 if code else draw.integer(0, MOST_BAGS - included) * draw.integer(0, 1)
     row = FlightBooking(
-        id=code or fresh(travel.bookings, len(travel.bookings)),
+        id=code or derive_row_id(travel.bookings, len(travel.bookings)),
         flight=flight.id,
         traveller=traveller,
         fare=fare,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Seen, Sensitive, Server
+from ..kit import Day, ObservedField, Sensitive, Server
 from ..people import EmailAddress
 from ..shared_records import BookingCode
 from .seed import seed
@@ -38,26 +38,26 @@ StayRef = Annotated[HotelStayId, Field(description="Id of a hotel stay")]
 City = Annotated[
     str,
     Field(min_length=2, max_length=40, description="City or airport code, such as OSL", examples=CITY_EXAMPLES),
-    Seen("to_city"),
+    ObservedField("to_city"),
 ]
-AskedOrigin = Annotated[
+OriginParam = Annotated[
     str | None,
     Field(min_length=2, max_length=40, description="City or airport code to leave from", examples=CITY_EXAMPLES),
-    Seen("from_city"),
+    ObservedField("from_city"),
 ]
-AskedDestination = Annotated[
+DestinationParam = Annotated[
     str | None,
     Field(min_length=2, max_length=40, description="City or airport code to go to", examples=CITY_EXAMPLES),
-    Seen("to_city"),
+    ObservedField("to_city"),
 ]
-AskedDay = Annotated[Day | None, Field(description="Day of departure, such as 2026-03-05")]
+DayParam = Annotated[Day | None, Field(description="Day of departure, such as 2026-03-05")]
 FareChoice = Annotated[Fare, Field(description="Fare to book")]
-AskedCabin = Annotated[Cabin | None, Field(description="Only seats in this cabin")]
-AskedPosition = Annotated[Literal["window", "aisle"] | None, Field(description="Only seats there")]
+CabinParam = Annotated[Cabin | None, Field(description="Only seats in this cabin")]
+PositionParam = Annotated[Literal["window", "aisle"] | None, Field(description="Only seats there")]
 Seat = Annotated[
     str,
     Field(pattern=r"^[1-9][0-9]?[ACDF]$", description="Row and letter of a seat, such as 4C", examples=SEATS),
-    Seen("seat_number"),
+    ObservedField("seat_number"),
 ]
 MoreBags = Annotated[
     int, Field(ge=1, le=3, description="How many checked bags to add", examples=[1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3])
@@ -71,10 +71,12 @@ NewPassport = Annotated[
     Sensitive(),
 ]
 Expires = Annotated[Day, Field(description="Last day the passport is valid, such as 2031-03-05")]
-AskedName = Annotated[
-    str | None, Field(min_length=1, max_length=60, description="Name of the traveller, or a part of it"), Seen("name")
+NameParam = Annotated[
+    str | None,
+    Field(min_length=1, max_length=60, description="Name of the traveller, or a part of it"),
+    ObservedField("name"),
 ]
-AskedTraveller = Annotated[EmailAddress | None, Field(description="Only for this traveller, an e-mail address")]
+TravellerParam = Annotated[EmailAddress | None, Field(description="Only for this traveller, an e-mail address")]
 Arrival = Annotated[Day, Field(description="Day of arrival, such as 2026-03-05")]
 Nights = Annotated[
     int, Field(ge=1, le=14, description="Number of nights", examples=[1, 1, 2, 2, 2, 3, 3, 3, 4, 5, 6, 7])
@@ -82,7 +84,7 @@ Nights = Annotated[
 Guests = Annotated[
     int | None, Field(ge=1, le=6, description="Number of guests, 1 by default", examples=[1, 1, 2, 2, 3, 4])
 ]
-AskedStars = Annotated[
+StarsParam = Annotated[
     int | None, Field(ge=1, le=5, description="Fewest stars the hotel may have", examples=[2, 3, 3, 4, 4, 5])
 ]
 Since = Annotated[Day | None, Field(description="First day, such as 2026-03-05; from now on by default")]

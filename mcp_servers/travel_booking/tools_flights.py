@@ -34,17 +34,17 @@ from .engine import (
 )
 from .server import (
     ROWS,
-    AskedCabin,
-    AskedDay,
-    AskedDestination,
-    AskedOrigin,
-    AskedPosition,
     BookingRef,
+    CabinParam,
+    DayParam,
+    DestinationParam,
     FareChoice,
     FlightRef,
     Limit,
     MoreBags,
+    OriginParam,
     Passport,
+    PositionParam,
     Seat,
     TravellerRef,
     server,
@@ -231,9 +231,9 @@ MOST_ALTERNATIVES = 3
 @server.read()
 def search_flights(
     travel: Travel,
-    origin: AskedOrigin = None,
-    destination: AskedDestination = None,
-    day: AskedDay = None,
+    origin: OriginParam = None,
+    destination: DestinationParam = None,
+    day: DayParam = None,
     limit: Limit = None,
 ) -> tuple[FlightView, ...]:
     """Search coming flights between two cities, the next first."""
@@ -244,8 +244,8 @@ def search_flights(
     }
     if day is not None and day < travel.now.date():
         raise ToolError("in_the_past", f"{day} is past; today is {travel.now.date()}. Name a day to come.")
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    rows = [row for row in (travel.flights.where(**asked) if asked else travel.flights) if row.departs > travel.now]
+    filters = {name: value for name, value in wanted.items() if value is not None}
+    rows = [row for row in (travel.flights.where(**filters) if filters else travel.flights) if row.departs > travel.now]
     rows.sort(key=attrgetter("departs", "number"))
     return tuple([flight_view(row) for row in rows[: limit or ROWS]])
 
@@ -281,8 +281,8 @@ def status_of(travel: Travel, flight: Flight) -> FlightStatus:
 def list_free_seats(
     travel: Travel,
     flight: FlightRef,
-    cabin: AskedCabin = None,
-    position: AskedPosition = None,
+    cabin: CabinParam = None,
+    position: PositionParam = None,
     limit: Limit = None,
 ) -> tuple[SeatView, ...]:
     """List the seats of a flight that are free, economy first, front to back."""

@@ -20,19 +20,19 @@ from .engine import (
 from .server import (
     ROWS,
     Arrival,
-    AskedName,
-    AskedStars,
-    AskedTraveller,
     City,
     Expires,
     Guests,
     HotelRef,
     Limit,
+    NameParam,
     NewPassport,
     Nights,
     RoomRef,
     Since,
+    StarsParam,
     StayRef,
+    TravellerParam,
     TravellerRef,
     Until,
     server,
@@ -56,7 +56,7 @@ from .views import (
 
 
 @server.read()
-def search_hotels(travel: Travel, city: City, stars: AskedStars = None, limit: Limit = None) -> tuple[HotelView, ...]:
+def search_hotels(travel: Travel, city: City, stars: StarsParam = None, limit: Limit = None) -> tuple[HotelView, ...]:
     """Search the hotels of a city, the cheapest first; prices in cents per night."""
     rows = [row for row in travel.hotels.where(city=city_named(city)) if row.stars >= (stars or 0)]
     found = sorted((hotel_view(travel, row) for row in rows), key=lambda row: (row.price_from, row.id))
@@ -132,9 +132,9 @@ def change_hotel_stay(travel: Travel, stay: StayRef, arrival: Arrival, nights: N
 def cancel_hotel_stay(travel: Travel, stay: StayRef) -> StayView:
     """Cancel a coming stay for good. Late, the first night is kept."""
     row = coming_stay(travel, stay)
-    kept = 0 if free_of_charge(travel, row) else travel.rooms[row.room].price
-    pay(travel, kept - row.price, "refund", stay=stay)
-    return stay_view(travel, travel.stays.change(stay, status="cancelled", refunded=row.price - kept))
+    fee = 0 if free_of_charge(travel, row) else travel.rooms[row.room].price
+    pay(travel, fee - row.price, "refund", stay=stay)
+    return stay_view(travel, travel.stays.change(stay, status="cancelled", refunded=row.price - fee))
 
 
 # Tools for travellers: search, passports, miles and itineraries.
@@ -143,7 +143,7 @@ LONGEST = timedelta(days=3653)
 
 
 @server.read()
-def find_travellers(travel: Travel, name: AskedName = None, limit: Limit = None) -> tuple[TravellerView, ...]:
+def find_travellers(travel: Travel, name: NameParam = None, limit: Limit = None) -> tuple[TravellerView, ...]:
     """Find the travellers you book for, all of them or by name."""
     wanted = (name or "").casefold()
     rows = [row for row in travel.travellers if wanted in row.name.casefold()]
@@ -180,7 +180,7 @@ def get_miles_account(travel: Travel, traveller: TravellerRef, limit: Limit = No
 @server.read()
 def get_itinerary(
     travel: Travel,
-    traveller: AskedTraveller = None,
+    traveller: TravellerParam = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = None,

@@ -53,7 +53,9 @@ def on_the_way(trip: VehicleTrip, place: Place, metres: int) -> tuple[int, int]:
     )
 
 
-def ended(car: Vehicle, trip: VehicleTrip, place: Place, moment: datetime, metres: int) -> tuple[Vehicle, VehicleTrip]:
+def end_trip(
+    car: Vehicle, trip: VehicleTrip, place: Place, moment: datetime, metres: int
+) -> tuple[Vehicle, VehicleTrip]:
     """Return the car and the trip after the trip has ended, at its destination or on the way there."""
     arrived, used = metres == trip.distance, energy_for(car, metres)
     latitude, longitude = on_the_way(trip, place, metres)
@@ -80,7 +82,7 @@ def present(garage: Garage) -> tuple[Vehicle, VehicleTrip | None]:
     if driven(trip, garage.now) < trip.distance:
         return car, trip
     arrival = trip.since + minutes_for(trip.distance - trip.metres, trip.speed) * MINUTE
-    return ended(car, trip, garage.places[trip.destination], arrival, trip.distance)
+    return end_trip(car, trip, garage.places[trip.destination], arrival, trip.distance)
 
 
 def settle(garage: Garage) -> Vehicle:

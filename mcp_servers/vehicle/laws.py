@@ -27,7 +27,7 @@ def what_moves_is_ready_to(garage: Garage) -> bool:
 
 @server.invariant
 def a_car_without_engine_is_safe(garage: Garage) -> bool:
-    """With the engine off the car is in park, braked, and has no climate, and nothing on that needs the engine."""
+    """With the engine off, the car is in park with the brake on; climate and all that needs the engine are off."""
     car = garage.car
     return car.engine or (
         car.gear == "P"
@@ -64,7 +64,7 @@ def the_odometer_is_the_sum_of_the_trips(garage: Garage) -> bool:
 
 @server.invariant
 def energy_is_conserved(garage: Garage) -> bool:
-    """What the car has is what it was bought with and filled with, less what its trips used."""
+    """The car's energy is its energy at purchase plus refuels, less what its trips used."""
     car = garage.car
     used = sum(row.used for row in garage.trips)
     return car.energy == car.bought_energy + 1000 * sum(row.units for row in garage.refuels) - used
@@ -79,7 +79,7 @@ def the_tank_holds_what_is_in_it(garage: Garage) -> bool:
 
 @server.invariant
 def trips_follow_one_another(garage: Garage) -> bool:
-    """One trip begins after the other has ended, only the car's own has not, and none goes past its destination."""
+    """Trips do not overlap, only the current one is unfinished, and none goes past its destination."""
     for before, after in pairwise(garage.trips):
         if before.ended is None or before.ended > after.started:
             return False

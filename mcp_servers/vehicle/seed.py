@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import beginning, cast
+from ..kit import Draw, derive_row_id
+from ..people import cast, get_start_time
 from ..places import Place, places
 from .engine import (
     HOUR,
@@ -51,14 +51,16 @@ class Leg(NamedTuple):
     units: int
 
 
-class Past(NamedTuple):
+class DriveHistory(NamedTuple):
     """The drives of a car, oldest first, and the energy it began them with."""
 
     legs: list[Leg]
     energy: int
 
 
-def plan_legs(draw: Draw, car: Vehicle, places: Sequence[Place], last: Place, now: datetime, count: int) -> Past:
+def plan_legs(
+    draw: Draw, car: Vehicle, places: Sequence[Place], last: Place, now: datetime, count: int
+) -> DriveHistory:
     """Plan `count` trips that end at `last` with the energy the car has, from the last to the first.
 
     Where the car would have had too much energy before a trip, the trip begins at a station that filled it.
@@ -78,7 +80,7 @@ def plan_legs(draw: Draw, car: Vehicle, places: Sequence[Place], last: Place, no
         energy += energy_for(car, metres)
         end -= timedelta(minutes=minutes_for(metres, speed) + draw.integer(20, 1_500))
         target = origin
-    return Past(legs[::-1], energy)
+    return DriveHistory(legs[::-1], energy)
 
 
 def put_history(garage: Garage, draw: Draw, car: Vehicle, last: Place, count: int) -> Vehicle:
@@ -88,7 +90,7 @@ def put_history(garage: Garage, draw: Draw, car: Vehicle, last: Place, count: in
         start = leg.end - minutes_for(leg.metres, leg.speed) * MINUTE
         garage.trips.put(
             VehicleTrip(
-                id=fresh(garage.trips, str(number)),
+                id=derive_row_id(garage.trips, str(number)),
                 destination=leg.target.id,
                 destination_name=leg.target.name,
                 distance=leg.metres,
@@ -112,7 +114,7 @@ def put_refuel(garage: Garage, leg: Leg, number: int) -> None:
     price = price_of(garage, leg.target) or 0
     garage.refuels.put(
         Refuel(
-            id=fresh(garage.refuels, str(number)),
+            id=derive_row_id(garage.refuels, str(number)),
             place=leg.target.id,
             place_name=leg.target.name,
             at=leg.end + 5 * MINUTE,
@@ -152,13 +154,15 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Garage:
     """Return the car of this seed; `size` is small, default or large."""
-    garage, draw, scale = Garage(seed, beginning(seed)), Draw("vehicle", seed, size), SIZES[size]
+    garage, draw, scale = Garage(seed, get_start_time(seed)), Draw("vehicle", seed, size), SIZES[size]
     if size == "large":
         garage.trips.width = 6
     for place in places(seed, scale.places):
         garage.places.put(place)
     put_profiles(garage, draw, scale.profiles)
-    phase: Phase = draw.weighted(("parked", "open", "station", "running", "ready", "driving"), (2, 2, 4, 3, 3, 5))
+    phase: Phase = draw.choose_weighted(
+        ("parked", "open", "station", "running", "ready", "driving"), (2, 2, 4, 3, 3, 5)
+    )
     car = draw_car(draw, garage.vehicles.new_id(), phase)
     put_car(garage, draw, car, phase, scale.trips)
     put_bookings(garage, draw, scale.bookings)
@@ -174,7 +178,7 @@ def put_profiles(garage: Garage, draw: Draw, count: int) -> None:
         person = people[0 if valet else number]
         garage.profiles.put(
             DriverProfile(
-                id=fresh(garage.profiles, str(number)),
+                id=derive_row_id(garage.profiles, str(number)),
                 name="Valet" if valet else person.name,
                 driver=person.id,
                 valet=valet,
@@ -246,7 +250,7 @@ def set_off(garage: Garage, draw: Draw, car: Vehicle, here: Place) -> Vehicle:
     start = garage.now - timedelta(minutes=draw.integer(0, min(5, latest)))
     trip = garage.trips.put(
         VehicleTrip(
-            id=fresh(garage.trips, "running"),
+            id=derive_row_id(garage.trips, "running"),
             destination=target.id,
             destination_name=target.name,
             distance=metres,
@@ -279,7 +283,7 @@ def put_bookings(garage: Garage, draw: Draw, count: int) -> None:
         at = garage.now
         while at == garage.now or not is_open(at) or is_fully_booked(garage, at) or is_taken(garage, at):
             at = garage.now + timedelta(days=draw.integer(2, 60), hours=draw.integer(-1, 7))
-        garage.bookings.put(ServiceBooking(id=fresh(garage.bookings, service), service=service, at=at))
+        garage.bookings.put(ServiceBooking(id=derive_row_id(garage.bookings, service), service=service, at=at))
 
 
 def is_taken(garage: Garage, at: datetime) -> bool:

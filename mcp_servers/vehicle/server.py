@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Minute, Seen, Sensitive, Server
+from ..kit import Day, Minute, ObservedField, Sensitive, Server
 from ..places import PlaceId, PlaceKind
 from .seed import seed
 from .state import DoorName, DriverProfileId, FeatureName, Gear, ServiceKind, WindowName
@@ -80,10 +80,12 @@ ServiceTime = Annotated[
     Minute, Field(description="Beginning, on a weekday from 8:00 to 16:00, to the minute, such as 2026-03-05T10:00:00Z")
 ]
 
-AskedName = Annotated[
-    str | None, Field(max_length=60, pattern=r"\S", description="Name of the place, or a part of it"), Seen("name")
+NameParam = Annotated[
+    str | None,
+    Field(max_length=60, pattern=r"\S", description="Name of the place, or a part of it"),
+    ObservedField("name"),
 ]
-AskedKind = Annotated[PlaceKind | None, Field(description="Only places of this kind")]
+KindParam = Annotated[PlaceKind | None, Field(description="Only places of this kind")]
 Since = Annotated[Day | None, Field(description="Only trips since this day, such as 2026-03-05")]
 Limit = Annotated[
     int | None,

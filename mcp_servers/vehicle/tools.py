@@ -15,7 +15,7 @@ from .engine import (
     USUAL_SPEED,
     distance,
     driven,
-    ended,
+    end_trip,
     energy_for,
     energy_now,
     is_busy,
@@ -40,8 +40,6 @@ from .engine import (
 from .server import (
     ROWS,
     Amount,
-    AskedKind,
-    AskedName,
     BrakeTarget,
     Celsius,
     DestinationRef,
@@ -50,8 +48,10 @@ from .server import (
     Feature,
     FeatureTarget,
     GearTarget,
+    KindParam,
     Limit,
     LockTarget,
+    NameParam,
     Percent,
     ProfilePin,
     ProfileRef,
@@ -110,7 +110,7 @@ def get_vehicle_status(garage: Garage) -> VehicleStatus:
 
 @server.read()
 def find_vehicle_places(
-    garage: Garage, name: AskedName = None, kind: AskedKind = None, limit: Limit = None
+    garage: Garage, name: NameParam = None, kind: KindParam = None, limit: Limit = None
 ) -> tuple[NearbyPlace, ...]:
     """Find places by name or kind, the nearest to the car first."""
     (latitude, longitude), wanted = position(garage), (name or "").strip().casefold()
@@ -277,7 +277,7 @@ def stop_driving(garage: Garage) -> TripView:
     """Pull over on the way to the destination, which ends the trip."""
     car = settle(garage)
     trip = running_trip(garage, car)
-    car, trip = ended(car, trip, garage.places[trip.destination], garage.now, driven(trip, garage.now))
+    car, trip = end_trip(car, trip, garage.places[trip.destination], garage.now, driven(trip, garage.now))
     garage.vehicles.put(car)
     return trip_view(garage, garage.trips.put(trip))
 

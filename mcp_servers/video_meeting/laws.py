@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-from .state import BREAKOUT_SEATS, EARLY, KEPT, OVERTIME, Studio, is_weak
+from .state import BREAKOUT_SEATS, EARLY, OVERTIME, RETENTION, Studio, is_weak
 from .tools import server
 
 
 @server.invariant
 def own_meetings_do_not_overlap(studio: Studio) -> bool:
-    """No two meetings of the user that are not cancelled are planned for one time, unless one was ended early."""
+    """The user's meetings that are not cancelled do not overlap, unless one ended early."""
     spans = sorted(
         (row.start, min(row.planned_end, row.ended or row.planned_end))
         for row in studio.meetings
@@ -35,7 +35,7 @@ def guests_fit_into_their_meeting(studio: Studio) -> bool:
 
 @server.invariant
 def the_user_is_in_one_meeting_at_a_time(studio: Studio) -> bool:
-    """Of live meetings the user hosts one or is in one as a guest, not both."""
+    """The user hosts or attends at most one live meeting."""
     hosted = [row for row in studio.meetings.where(host=studio.me) if studio.status(row) == "live"]
     joined = [row for row in studio.guests.where(person=studio.me) if studio.room(row)]
     return len(hosted) + len(joined) <= 1
@@ -43,7 +43,7 @@ def the_user_is_in_one_meeting_at_a_time(studio: Studio) -> bool:
 
 @server.invariant
 def meetings_begin_before_they_end(studio: Studio) -> bool:
-    """What the user hosts begins and ends within its times; what others host, and what is cancelled, as planned."""
+    """Only meetings of the user that are not cancelled record a start and an end, both within the allowed times."""
     for row in studio.meetings:
         if (row.host != studio.me or row.cancelled) and (row.started or row.ended):
             return False
@@ -67,10 +67,10 @@ def recordings_lie_within_their_meeting(studio: Studio) -> bool:
     """A recording begins and stops while its meeting is live, and expires thirty days after it began."""
     for row in studio.recordings:
         meeting = studio.meetings[row.meeting]
-        begun = studio.begun(meeting)
-        if begun is None or not begun <= row.start <= studio.until(row) <= studio.over(meeting):
+        begun = studio.get_actual_start(meeting)
+        if begun is None or not begun <= row.start <= studio.get_recording_end(row) <= studio.get_actual_end(meeting):
             return False
-        if row.start > studio.now or row.expires != row.start + KEPT or row.title != meeting.title:
+        if row.start > studio.now or row.expires != row.start + RETENTION or row.title != meeting.title:
             return False
     return True
 
@@ -78,7 +78,7 @@ def recordings_lie_within_their_meeting(studio: Studio) -> bool:
 @server.invariant
 def one_recording_runs_at_a_time(studio: Studio) -> bool:
     """The recordings of a meeting follow each other, and one whose meeting was ended by its host has a stop."""
-    rows = sorted((row.meeting, row.start, studio.until(row)) for row in studio.recordings)
+    rows = sorted((row.meeting, row.start, studio.get_recording_end(row)) for row in studio.recordings)
     return all(early[0] != late[0] or early[2] <= late[1] for early, late in pairwise(rows)) and all(
         row.stop is not None or studio.meetings[row.meeting].ended is None for row in studio.recordings
     )
@@ -101,7 +101,7 @@ def only_who_came_is_in_a_room(studio: Studio) -> bool:
             if waited is None or waited.total_seconds() < (row.delay or 0) * 60:
                 return False
         if row.joined is not None and not (
-            row.person == studio.me != meeting.host and meeting.start <= row.joined < studio.over(meeting)
+            row.person == studio.me != meeting.host and meeting.start <= row.joined < studio.get_actual_end(meeting)
         ):
             return False
     return True

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from ..kit import Draw, fresh
-from ..people import EmailAddress, beginning, cast
-from .state import KEPT, PLANS, MeetingGuest, MeetingSession, Recording, Studio, VideoMeeting, draw_delay, is_weak
+from ..kit import Draw, derive_row_id
+from ..people import EmailAddress, cast, get_start_time
+from .state import PLANS, RETENTION, MeetingGuest, MeetingSession, Recording, Studio, VideoMeeting, draw_delay, is_weak
 
 # The titles of seeded meetings.
 
@@ -74,7 +74,7 @@ class Planner:
         title = self.titles[len(table) % len(self.titles)]
         meeting = table.put(
             VideoMeeting(
-                id=fresh(table, f"{host}/{start}"),
+                id=derive_row_id(table, f"{host}/{start}"),
                 title=title,
                 host=host,
                 start=start,
@@ -85,22 +85,22 @@ class Planner:
             )
         )
         if meeting.started:
-            id = fresh(self.studio.sessions, meeting.id)
+            id = derive_row_id(self.studio.sessions, meeting.id)
             self.studio.sessions.put(MeetingSession(id=id, meeting=meeting.id, title=title))
         return meeting
 
-    def ask(self, meeting: VideoMeeting, with_user: bool = True, least: int = 1) -> None:
+    def invite_people(self, meeting: VideoMeeting, with_user: bool = True, least: int = 1) -> None:
         """Invite people to a meeting; if somebody else hosts it and `with_user` is set, the user is invited first."""
         own = meeting.host == self.studio.me
         others = [row.id for row in self.studio.people if row.id not in (self.studio.me, meeting.host)]
-        asked = self.draw.sample(others, self.draw.integer(least, min(5, meeting.capacity - 2)))
+        invited = self.draw.sample(others, self.draw.integer(least, min(5, meeting.capacity - 2)))
         if not own and with_user:
-            asked.insert(0, self.studio.me)
-        for person in asked:
+            invited.insert(0, self.studio.me)
+        for person in invited:
             delay = draw_delay(self.studio.seed, meeting.id, person) if own else None
             if person == self.studio.me:
                 delay = self.draw.integer(0, 3)
-            id = fresh(self.studio.guests, f"{meeting.id}/{person}")
+            id = derive_row_id(self.studio.guests, f"{meeting.id}/{person}")
             self.studio.guests.put(MeetingGuest(id=id, meeting=meeting.id, person=person, delay=delay))
 
     def record(self, meeting: VideoMeeting, start: datetime, end: datetime) -> None:
@@ -110,32 +110,32 @@ class Planner:
         begun = start + timedelta(minutes=first)
         self.studio.recordings.put(
             Recording(
-                id=fresh(self.studio.recordings, meeting.id),
+                id=derive_row_id(self.studio.recordings, meeting.id),
                 meeting=meeting.id,
                 title=meeting.title,
                 start=begun,
                 stop=begun + timedelta(minutes=self.draw.integer(1, length - first)),
-                expires=begun + KEPT,
+                expires=begun + RETENTION,
             )
         )
 
 
 def seed(seed: int, size: str) -> Studio:
     """Return the video meetings of this seed; `size` is small, default or large."""
-    studio, draw, scale = Studio(seed, beginning(seed)), Draw("video_meeting", seed, size), SIZES[size]
+    studio, draw, scale = Studio(seed, get_start_time(seed)), Draw("video_meeting", seed, size), SIZES[size]
     if size == "large":
         studio.guests.width = studio.meetings.width = 6
     for person in cast(seed, scale.people):
         studio.people.put(person)
     codes = {row.id: draw_code(draw) for row in studio.people}
     hosts = draw.sample(list(codes)[1:], scale.people // 3)
-    planner = Planner(studio, draw, draw.shuffled(TITLES), codes, hosts)
+    planner = Planner(studio, draw, draw.shuffle_items(TITLES), codes, hosts)
     put_present(planner)
     for place in range(scale.own_past + scale.own_old):
         put_own_past(planner, scale.days, old=place >= scale.own_past or (size == "small" and draw.chance(0.4)))
     for place in range(scale.own_ahead):
         start = planner.moment(0, scale.days, own=True)
-        planner.ask(planner.meeting(studio.me, start, draw.choice(DURATIONS), cancelled=place % 8 == 7))
+        planner.invite_people(planner.meeting(studio.me, start, draw.choice(DURATIONS), cancelled=place % 8 == 7))
     for place in range(scale.others_past + scale.others_ahead):
         put_others(planner, scale.days, past=place < scale.others_past)
     return studio
@@ -154,16 +154,16 @@ def put_present(planner: Planner) -> None:
     studio, draw = planner.studio, planner.draw
     if draw.chance(0.45):
         start, others = studio.now - timedelta(minutes=draw.integer(5, 10)), [draw.integer(4, 15)]
-        planner.ask(planner.meeting(studio.me, start, draw.integer(40, 55), started=start), least=2)
+        planner.invite_people(planner.meeting(studio.me, start, draw.integer(40, 55), started=start), least=2)
     else:
         start, others = studio.now + timedelta(minutes=draw.integer(5, 12)), [-draw.integer(1, 8) for _ in range(3)]
-        planner.ask(planner.meeting(studio.me, start, draw.integer(20, 45)))
+        planner.invite_people(planner.meeting(studio.me, start, draw.integer(20, 45)))
     for minutes in others:
         start = studio.now + timedelta(minutes=minutes)
-        planner.ask(planner.meeting(draw.choice(planner.hosts), start, draw.integer(35, 60)))
+        planner.invite_people(planner.meeting(draw.choice(planner.hosts), start, draw.integer(35, 60)))
     if len(studio.people) > 10:
         start = studio.now - timedelta(minutes=draw.integer(9, 15))
-        planner.ask(planner.meeting(draw.choice(planner.hosts), start, draw.integer(35, 60)), with_user=False)
+        planner.invite_people(planner.meeting(draw.choice(planner.hosts), start, draw.integer(35, 60)), with_user=False)
 
 
 def put_own_past(planner: Planner, days: int, old: bool) -> None:
@@ -172,12 +172,12 @@ def put_own_past(planner: Planner, days: int, old: bool) -> None:
     start = planner.moment(-(days + 60), -31, own=True) if old else planner.moment(-min(days, 25), -1, own=True)
     duration = draw.choice(DURATIONS)
     if not old and draw.chance(0.15):
-        planner.ask(planner.meeting(studio.me, start, duration))
+        planner.invite_people(planner.meeting(studio.me, start, duration))
         return
     begun = start + timedelta(minutes=draw.integer(0, 4))
     ended = start + timedelta(minutes=duration + draw.integer(-8, 10))
     meeting = planner.meeting(studio.me, start, duration, started=begun, ended=ended)
-    planner.ask(meeting)
+    planner.invite_people(meeting)
     if old or draw.chance(0.8):
         planner.record(meeting, begun, ended)
 
@@ -188,6 +188,6 @@ def put_others(planner: Planner, days: int, past: bool) -> None:
     host = draw.choice(planner.hosts)
     start = planner.moment(-days, -1, own=False) if past else planner.moment(0, days, own=False)
     meeting = planner.meeting(host, start, draw.choice(DURATIONS))
-    planner.ask(meeting)
+    planner.invite_people(meeting)
     if past and draw.chance(0.5):
         planner.record(meeting, start, meeting.planned_end)

@@ -20,7 +20,7 @@ Status = Literal["scheduled", "live", "ended", "missed", "cancelled"]
 EARLY = timedelta(minutes=15)
 OVERTIME = timedelta(minutes=15)
 FURTHEST = timedelta(days=365)
-KEPT = timedelta(days=30)
+RETENTION = timedelta(days=30)
 MOST_MINUTES = 240
 LONGEST = timedelta(minutes=MOST_MINUTES) + OVERTIME
 BREAKOUT_SEATS = 2
@@ -125,7 +125,7 @@ class Studio(State):
         """How many people the user's meetings have room for, the user included."""
         return draw_plan(self.seed)
 
-    def begun(self, meeting: VideoMeeting) -> datetime | None:
+    def get_actual_start(self, meeting: VideoMeeting) -> datetime | None:
         """Return when a meeting began, or None if it has not; those of others begin as planned."""
         if meeting.cancelled:
             return None
@@ -133,7 +133,7 @@ class Studio(State):
             return meeting.start if meeting.start <= self.now else None
         return meeting.started
 
-    def over(self, meeting: VideoMeeting) -> datetime:
+    def get_actual_end(self, meeting: VideoMeeting) -> datetime:
         """Return when a meeting ended, or when it ends if nobody ends it earlier."""
         if meeting.ended is not None:
             return meeting.ended
@@ -142,9 +142,9 @@ class Studio(State):
     def status(self, meeting: VideoMeeting) -> Status:
         if meeting.cancelled:
             return "cancelled"
-        if self.begun(meeting) is None:
+        if self.get_actual_start(meeting) is None:
             return "scheduled" if self.now < meeting.planned_end else "missed"
-        return "live" if self.now < self.over(meeting) else "ended"
+        return "live" if self.now < self.get_actual_end(meeting) else "ended"
 
     def guest(self, meeting: VideoMeetingId, person: EmailAddress) -> MeetingGuest | None:
         found = self.guests.where(meeting=meeting, person=person)
@@ -171,19 +171,19 @@ class Studio(State):
         let_in = guest.joined + timedelta(minutes=guest.delay or 0)
         return "main room" if self.now >= let_in else "waiting room"
 
-    def attended(self) -> VideoMeeting | None:
+    def find_current_meeting(self) -> VideoMeeting | None:
         """Return the live meeting that the user is in as host or guest, if there is one."""
         me, days = self.me, dict.fromkeys([(self.now - LONGEST).date(), (self.now + EARLY).date()])
         hosted = [row for day in days for row in self.meetings.where(day=day, host=me)]
         joined = [self.meetings[row.meeting] for row in self.guests.where(person=me) if row.joined is not None]
         return next((row for row in [*hosted, *joined] if self.status(row) == "live"), None)
 
-    def running(self, meeting: VideoMeetingId) -> Recording | None:
+    def find_running_recording(self, meeting: VideoMeetingId) -> Recording | None:
         """Return the recording that is in progress in a live meeting, if there is one."""
         if self.status(self.meetings[meeting]) != "live":
             return None
         return next((row for row in self.recordings.where(meeting=meeting) if row.stop is None), None)
 
-    def until(self, recording: Recording) -> datetime:
+    def get_recording_end(self, recording: Recording) -> datetime:
         """Return when a recording stopped, or when it stops at the latest."""
-        return recording.stop or self.over(self.meetings[recording.meeting])
+        return recording.stop or self.get_actual_end(self.meetings[recording.meeting])

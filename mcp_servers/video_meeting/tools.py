@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Draw, Minute, Seen, Sensitive, Server, ToolError, minute_text
+from ..kit import Day, Draw, Minute, ObservedField, Sensitive, Server, ToolError, minute_text
 from ..people import EmailAddress
 from .seed import seed
 from .state import (
     BREAKOUT_SEATS,
     EARLY,
     FURTHEST,
-    KEPT,
     MOST_MINUTES,
+    RETENTION,
     MeetingGuest,
     MeetingSession,
     MeetingSessionId,
@@ -36,10 +36,10 @@ from .views import (
     RecordingDetails,
     RecordingLine,
     TranscriptLine,
+    is_stopped,
     meeting_details,
     meeting_line,
     recording_line,
-    stopped,
 )
 
 server = Server("video_meeting", "Schedule, hold, join and record video meetings.", seed)
@@ -80,13 +80,13 @@ MeetingAction = Annotated[Literal["start", "end", "cancel"], Field(description="
 RecordingAction = Annotated[Literal["start", "stop"], Field(description="What to do")]
 RoomTo = Annotated[Room, Field(description="The room to move them to")]
 
-AskedStatus = Annotated[
+StatusParam = Annotated[
     Literal["scheduled", "live", "ended", "missed", "cancelled"] | None,
     Field(description="Only meetings of this status"),
 ]
-AskedDay = Annotated[Day | None, Field(description="Only meetings planned for this day, such as 2026-03-05")]
-AskedTitle = Annotated[
-    str | None, Field(max_length=80, pattern=r"\S", description="Title, or a part of it"), Seen("title")
+DayParam = Annotated[Day | None, Field(description="Only meetings planned for this day, such as 2026-03-05")]
+TitleParam = Annotated[
+    str | None, Field(max_length=80, pattern=r"\S", description="Title, or a part of it"), ObservedField("title")
 ]
 Limit = Annotated[
     int | None,
@@ -99,7 +99,7 @@ ROWS = 5
 # Checks that raise errors: the host and status of a meeting, and overlaps in time.
 
 
-def hosted(studio: Studio, id: VideoMeetingId) -> VideoMeeting:
+def require_host(studio: Studio, id: VideoMeetingId) -> VideoMeeting:
     """Return the meeting if the user hosts it; otherwise raise ToolError."""
     meeting = studio.meetings[id]
     if meeting.host != studio.me:
@@ -115,9 +115,8 @@ def require_not_over(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     if status == "missed":
         raise ToolError("meeting_missed", f"{meeting.id} was never started and is over; schedule a new meeting.")
     if status == "ended":
-        raise ToolError(
-            "meeting_ended", f"{meeting.id} ended at {minute_text(studio.over(meeting))}; it cannot change."
-        )
+        ended = minute_text(studio.get_actual_end(meeting))
+        raise ToolError("meeting_ended", f"{meeting.id} ended at {ended}; it cannot change.")
     return meeting
 
 
@@ -130,7 +129,7 @@ def require_live(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     return meeting
 
 
-def steered(studio: Studio, id: MeetingSessionId) -> VideoMeeting:
+def get_live_meeting(studio: Studio, id: MeetingSessionId) -> VideoMeeting:
     """Return the meeting of this session if it is live; otherwise raise ToolError."""
     return require_not_over(studio, studio.meetings[studio.sessions[id].meeting])
 
@@ -144,7 +143,7 @@ def require_scheduled(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
 
 def step_out(studio: Studio) -> None:
     """Take the user out of the meeting they joined as a guest; raise ToolError if they host a live one."""
-    other = studio.attended()
+    other = studio.find_current_meeting()
     if other is None:
         return
     if other.host == studio.me:
@@ -188,11 +187,13 @@ def transcript(studio: Studio, recording: Recording) -> tuple[TranscriptLine, ..
     meeting = studio.meetings[recording.meeting]
     speakers = [meeting.host, *[guest.person for guest in studio.guests.where(meeting=meeting.id)]]
     names = tuple([studio.people[id].name for id in speakers])
-    return lines(studio.seed, recording.id, recording.start, studio.until(recording), names, meeting.title)
+    return draw_transcript_lines(
+        studio.seed, recording.id, recording.start, studio.get_recording_end(recording), names, meeting.title
+    )
 
 
 @lru_cache(maxsize=1 << 12)
-def lines(
+def draw_transcript_lines(
     seed: int, recording: RecordingId, start: datetime, stop: datetime, names: tuple[str, ...], title: str
 ) -> tuple[TranscriptLine, ...]:
     """Draw up to MOST_LINES lines, at most one a minute, by people of these names, in order of time."""
@@ -215,19 +216,19 @@ def lines(
 @server.write(destructive=True, idempotent=True)
 def run_video_meeting(studio: Studio, meeting: OwnMeetingRef, action: MeetingAction) -> MeetingDetails:
     """Start, end or cancel a video meeting you host."""
-    row = hosted(studio, meeting)
+    row = require_host(studio, meeting)
     if action == "start":
-        row = started(studio, row)
+        row = begin_meeting(studio, row)
     elif action == "end":
         require_live(studio, row)
-        row = ended(studio, row)
+        row = finish_meeting(studio, row)
     else:
         require_scheduled(studio, row)
         row = studio.meetings.change(meeting, cancelled=True)
     return meeting_details(studio, row)
 
 
-def started(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
+def begin_meeting(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     require_scheduled(studio, meeting)
     if studio.now < meeting.start - EARLY:
         raise ToolError(
@@ -239,9 +240,9 @@ def started(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     return studio.meetings.change(meeting.id, started=studio.now)
 
 
-def ended(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
+def finish_meeting(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     """End the meeting and its running recording now."""
-    recording = studio.running(meeting.id)
+    recording = studio.find_running_recording(meeting.id)
     if recording is not None:
         studio.recordings.change(recording.id, stop=studio.now)
     return studio.meetings.change(meeting.id, ended=studio.now)
@@ -269,7 +270,7 @@ def join_video_meeting(studio: Studio, meeting: MeetingRef, passcode: Passcode) 
 @server.write(idempotent=True)
 def move_participant(studio: Studio, session: SessionRef, person: GuestRef, room: RoomTo) -> MeetingDetails:
     """Move a guest of your live video meeting to another room."""
-    meeting, name = steered(studio, session), studio.people[person].name
+    meeting, name = get_live_meeting(studio, session), studio.people[person].name
     guest = studio.guest(meeting.id, person)
     if guest is None:
         raise ToolError("not_invited", f"{name} is not a guest of {meeting.id}; invite them first.")
@@ -292,14 +293,14 @@ def move_participant(studio: Studio, session: SessionRef, person: GuestRef, room
 @server.read()
 def list_video_meetings(
     studio: Studio,
-    status: AskedStatus = None,
-    day: AskedDay = None,
-    title: AskedTitle = None,
+    status: StatusParam = None,
+    day: DayParam = None,
+    title: TitleParam = None,
     limit: Limit = None,
 ) -> tuple[MeetingLine, ...]:
     """List video meetings, those nearest to now first."""
     wanted = (title or "").casefold()
-    rows = planned(studio, day)
+    rows = list_day_meetings(studio, day)
     if wanted:
         rows = [row for row in rows if wanted in row.title.casefold()]
     if status is not None:
@@ -308,7 +309,7 @@ def list_video_meetings(
     return tuple(meeting_line(studio, row) for row in nearest)
 
 
-def planned(studio: Studio, day: date | None) -> list[VideoMeeting]:
+def list_day_meetings(studio: Studio, day: date | None) -> list[VideoMeeting]:
     return list(studio.meetings) if day is None else studio.meetings.where(day=day)
 
 
@@ -343,7 +344,7 @@ def reschedule_video_meeting(
     studio: Studio, meeting: OwnMeetingRef, start: Start, duration: NewDuration = None
 ) -> MeetingDetails:
     """Give a video meeting you host another time."""
-    row = require_scheduled(studio, hosted(studio, meeting))
+    row = require_scheduled(studio, require_host(studio, meeting))
     length = duration or row.duration
     if (start, length) == (row.start, row.duration):
         raise ToolError("time_unchanged", f"{meeting} is planned for that time already; choose another one.")
@@ -354,7 +355,7 @@ def reschedule_video_meeting(
 @server.write(idempotent=True)
 def invite_to_video_meeting(studio: Studio, meeting: OwnMeetingRef, person: GuestRef) -> MeetingDetails:
     """Invite somebody to a video meeting you host."""
-    row = require_not_over(studio, hosted(studio, meeting))
+    row = require_not_over(studio, require_host(studio, meeting))
     if person == studio.me:
         raise ToolError("own_meeting", "You are the host and need no invitation; invite somebody else.")
     name = studio.people[person].name
@@ -376,8 +377,8 @@ def invite_to_video_meeting(studio: Studio, meeting: OwnMeetingRef, person: Gues
 @server.write(idempotent=True)
 def record_video_meeting(studio: Studio, session: SessionRef, action: RecordingAction) -> RecordingLine:
     """Start or stop the recording of a live video meeting you host."""
-    meeting = steered(studio, session)
-    running = studio.running(meeting.id)
+    meeting = get_live_meeting(studio, session)
+    running = studio.find_running_recording(meeting.id)
     if action == "stop":
         if running is None:
             raise ToolError("not_recording", f"Nothing is being recorded in {meeting.id}; start a recording first.")
@@ -389,7 +390,7 @@ def record_video_meeting(studio: Studio, session: SessionRef, action: RecordingA
         meeting=meeting.id,
         title=meeting.title,
         start=studio.now,
-        expires=studio.now + KEPT,
+        expires=studio.now + RETENTION,
     )
     return recording_line(studio, studio.recordings.put(recording))
 
@@ -400,9 +401,9 @@ def get_meeting_recording(studio: Studio, recording: RecordingRef) -> RecordingD
     row = studio.recordings[recording]
     if row.expires <= studio.now:
         raise ToolError("recording_expired", f"{recording} expired at {minute_text(row.expires)}; it cannot be read.")
-    if not stopped(studio, row):
+    if not is_stopped(studio, row):
         raise ToolError("still_recording", f"{recording} is still being made; stop it or wait until the meeting ends.")
-    stop = studio.until(row)
+    stop = studio.get_recording_end(row)
     return RecordingDetails.from_row(
         row, stop=stop, minutes=int((stop - row.start).total_seconds()) // 60, transcript=transcript(studio, row)
     )

@@ -98,12 +98,12 @@ def guest_of(studio: Studio, meeting: VideoMeeting, row: MeetingGuest, status: S
     return Guest(id=row.person, name=studio.people[row.person].name, room=room)
 
 
-def stopped(studio: Studio, row: Recording) -> bool:
-    return studio.until(row) <= studio.now
+def is_stopped(studio: Studio, row: Recording) -> bool:
+    return studio.get_recording_end(row) <= studio.now
 
 
 def recording_line(studio: Studio, row: Recording) -> RecordingLine:
-    until = studio.until(row)
+    until = studio.get_recording_end(row)
     stop = until if until <= studio.now else None
     return RecordingLine.from_row(row, stop=stop)
 
@@ -114,8 +114,8 @@ def meeting_details(studio: Studio, row: VideoMeeting) -> MeetingDetails:
         row,
         status=status,
         guests=tuple([guest_of(studio, row, guest, status) for guest in studio.guests.where(meeting=row.id)]),
-        started=studio.begun(row),
-        ended=studio.over(row) if status == "ended" else None,
+        started=studio.get_actual_start(row),
+        ended=studio.get_actual_end(row) if status == "ended" else None,
         session=next(iter(studio.sessions.where(meeting=row.id)), None) if status == "live" else None,
         recordings=tuple([recording_line(studio, one) for one in studio.recordings.where(meeting=row.id)]) or None,
     )

@@ -73,7 +73,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     role: Role | None = getattr(request, "role", None)  # set after the permission check, so strangers learn nothing
     organisation: Organisation | None = getattr(request, "organisation", None) if role else None
     mine = (
-        Project.objects.of(user)
+        Project.objects.filter_visible_to(user)
         .select_related("organisation")
         .annotate(unread=unread_of(user), open_alerts=open_alerts())
     )
@@ -85,7 +85,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     page = "members" if page in ("member-add", "invitation-new") else page  # their forms are on that page
     opened = next((each.open_alerts for each in projects if project and each.pk == project.pk), 0)
     may = {action.value: role is not None and role.covers(action) for action in Action}
-    shown = {
+    entries = {
         "organisation": organisation,
         "project": project,
         "projects": projects,
@@ -107,7 +107,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
             if project
         ],
     }
-    return {"navigation": shown, "may": may}
+    return {"navigation": entries, "may": may}
 
 
 def unread_of(user: Any) -> Count:

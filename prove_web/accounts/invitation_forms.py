@@ -9,7 +9,7 @@ from django import forms
 from django.contrib.auth.password_validation import validate_password
 from django.core.validators import validate_email
 
-from .invitations import InvitationRequest, suits
+from .invitations import InvitationRequest, matches_email
 from .models import Invitation, Organisation, User
 from .roles import Role
 
@@ -102,7 +102,7 @@ class SignUp(forms.Form):
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
-        if not suits(self.invitation, email):
+        if not matches_email(self.invitation, email):
             raise forms.ValidationError("This invitation is for another e-mail address.")
         if User.objects.filter(email__iexact=email).exists():
             raise forms.ValidationError("An account with this address already exists. Sign in instead.")

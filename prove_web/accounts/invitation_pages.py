@@ -14,9 +14,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from .invitation_forms import Invite, SignUp
-from .invitations import Closed, find, give_back, invite, join, sign_up, withdraw
+from .invitations import InvitationClosedError, find, give_back, invite, join, sign_up, withdraw
 from .models import Invitation, Membership, User
-from .permissions import Action, anyone, in_organisation, role_in
+from .permissions import Action, allow_anyone, in_organisation, role_in
 from .signing_in.adapters import BACKEND, INVITED
 from .signing_in.pages import other_site
 from .views import members_page
@@ -33,7 +33,7 @@ def invitation_new(request: Any) -> HttpResponse:
     if not form.is_valid():
         return members_page(request, inviting=form, status=422)
     with transaction.atomic():
-        made = [invite(request.organisation, request.user, asked) for asked in form.requests()]
+        made = [invite(request.organisation, request.user, wanted) for wanted in form.requests()]
     links = [(one, request.build_absolute_uri(reverse("join", args=[text]))) for one, text in made]
     return members_page(request, invited=links)
 
@@ -52,7 +52,7 @@ def invitation_withdraw(request: Any, invitation: int) -> HttpResponse:
     return redirect(f"{request.organisation.get_absolute_url()}#invitations")
 
 
-@anyone
+@allow_anyone
 @never_cache
 @require_http_methods(["GET", "POST"])
 def join_page(request: Any, text: str) -> HttpResponse:
@@ -62,7 +62,7 @@ def join_page(request: Any, text: str) -> HttpResponse:
         if request.user.is_authenticated:
             return join_as(request, invitation, text)
         return join_anew(request, invitation, text)
-    except Closed as error:
+    except InvitationClosedError as error:
         if error.invitation and role_in(request.user, error.invitation.organisation):
             return redirect(error.invitation.organisation)
         context = {"why": error.why}

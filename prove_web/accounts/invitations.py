@@ -11,15 +11,15 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from .audit import acting
-from .memberships import free_name, hold
+from .audit import override_actor
+from .memberships import free_name, lock_organisation
 from .models import Invitation, Membership, Organisation, User
 
 BYTES = 32
 UNDO = timedelta(days=1)  # for which a withdrawn one can be restored
 
 
-class Closed(Exception):
+class InvitationClosedError(Exception):
     """Error of a link by which nobody can join; `why` is unknown, withdrawn, expired, used or address (of another)."""
 
     def __init__(self, why: str, invitation: Invitation | None = None):
@@ -38,47 +38,50 @@ class InvitationRequest:
     days: int = 7
 
 
-def invite(organisation: Organisation, user: User, asked: InvitationRequest) -> tuple[Invitation, str]:
+def invite(organisation: Organisation, user: User, wanted: InvitationRequest) -> tuple[Invitation, str]:
     """Create an invitation. Return it and the text of its link, which is not stored."""
     text = secrets.token_urlsafe(BYTES)
     made = Invitation.objects.create(
         organisation=organisation,
-        hash=hashed(text),
-        role=asked.role,
-        email=asked.email,
-        note=asked.note,
-        most=asked.most,
+        hash=hash_token(text),
+        role=wanted.role,
+        email=wanted.email,
+        note=wanted.note,
+        most=wanted.most,
         made_by=user,
-        expires_at=timezone.now() + timedelta(days=asked.days),
+        expires_at=timezone.now() + timedelta(days=wanted.days),
     )
     return made, text
 
 
-def hashed(text: str) -> str:
+def hash_token(text: str) -> str:
     """Return the text's hash; a plain hash is enough, because the text is random and long."""
     return sha256(text.encode()).hexdigest()
 
 
 def find(text: str) -> Invitation:
-    """Return the open invitation of a link. Raises Closed."""
-    found = Invitation.objects.filter(hash=hashed(text)).select_related("organisation", "made_by").first()
+    """Return the open invitation of a link. Raises InvitationClosedError."""
+    found = Invitation.objects.filter(hash=hash_token(text)).select_related("organisation", "made_by").first()
     if found is None:
-        raise Closed("unknown")
+        raise InvitationClosedError("unknown")
     if found.closed_reason:
-        raise Closed(found.closed_reason, found)
+        raise InvitationClosedError(found.closed_reason, found)
     return found
 
 
 @transaction.atomic
 def join(text: str, user: User) -> Membership:
-    """Make a user a member by a link. An existing member keeps the role, and uses nothing up. Raises Closed."""
+    """Make a user a member by a link. An existing member keeps the role, and uses nothing up.
+
+    Raises InvitationClosedError.
+    """
     organisation = find(text).organisation
-    hold(organisation)
+    lock_organisation(organisation)
     invitation = find(text)  # reloaded, now that nobody else can use it
-    if not suits(invitation, user.email):
-        raise Closed("address", invitation)
+    if not matches_email(invitation, user.email):
+        raise InvitationClosedError("address", invitation)
     given = {"role": invitation.role}
-    with acting(user, invitation=str(invitation)):
+    with override_actor(user, invitation=str(invitation)):
         membership, new = Membership.objects.get_or_create(organisation=organisation, user=user, defaults=given)
     if new:
         invitation.used += 1
@@ -86,25 +89,28 @@ def join(text: str, user: User) -> Membership:
     return membership
 
 
-def suits(invitation: Invitation, email: str) -> bool:
+def matches_email(invitation: Invitation, email: str) -> bool:
     """Return whether the invitation is for this e-mail address."""
     return not invitation.email or invitation.email.casefold() == email.casefold()
 
 
 @transaction.atomic
 def sign_up(text: str, name: str, email: str, password: str | None) -> User:
-    """Create an account that is a member immediately; one without a password signs in elsewhere. Raises Closed."""
+    """Create an account that is a member immediately; one without a password signs in elsewhere.
+
+    Raises InvitationClosedError.
+    """
     find(text)
     user: User = User.objects.create_user(free_name(email), email, password, first_name=name)
     join(text, user)
     return user
 
 
-def listed(organisation: Organisation) -> QuerySet[Invitation]:
+def list_invitations(organisation: Organisation) -> QuerySet[Invitation]:
     """Return open invitations, and recently withdrawn ones."""
     recent = Q(withdrawn_at__gt=timezone.now() - UNDO)
-    shown = Q(pk__in=organisation.invitations.open().values("pk")) | recent
-    return organisation.invitations.filter(shown).select_related("made_by")
+    condition = Q(pk__in=organisation.invitations.open().values("pk")) | recent
+    return organisation.invitations.filter(condition).select_related("made_by")
 
 
 def withdraw(invitation: Invitation) -> None:

@@ -11,13 +11,16 @@ from django.http import Http404
 from .models import Project
 
 
-def hold(project: int) -> Project:
+def lock_project(project: int) -> Project:
     """Lock a project until the transaction ends, and return its current state."""
     found: Project = Project.everything.select_for_update(no_key=True).get(pk=project)
     return found
 
 
 def lock_active_project(project: Project) -> None:
-    """Lock a project like `hold` before starting something in it. Raises Http404 if it was deleted meanwhile."""
-    if hold(project.pk).deleted_at:
+    """Lock a project like `lock_project` before starting something in it.
+
+    Raises Http404 if it was deleted meanwhile.
+    """
+    if lock_project(project.pk).deleted_at:
         raise Http404("This project is in the trash. Restore it on the team's page “Deleted projects”, then try again.")

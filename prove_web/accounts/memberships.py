@@ -23,7 +23,7 @@ class LastOwner(Exception):
 
 
 @dataclass(frozen=True)
-class Added:
+class NewMember:
     """A new member; `password` is the initial one of a new user, which is known only now."""
 
     membership: Membership
@@ -37,15 +37,15 @@ def find(person: str) -> User | None:
 
 
 @transaction.atomic
-def add(organisation: Organisation, person: str, role: str) -> Added:
+def add(organisation: Organisation, person: str, role: str) -> NewMember:
     """Make a person a member; a person without an account gets one with a random password."""
-    hold(organisation)
+    lock_organisation(organisation)
     user, password = find(person), None
     if user is None:
         password = "-".join(get_random_string(4, LETTERS) for _ in range(4))
         user = User.objects.create_user(free_name(person), person, password)
     membership, _ = Membership.objects.get_or_create(organisation=organisation, user=user, defaults={"role": role})
-    return Added(membership, password)
+    return NewMember(membership, password)
 
 
 @transaction.atomic
@@ -54,7 +54,7 @@ def change(membership: Membership, role: str) -> Ended:
 
     Raises LastOwner, or Http404 if the member was removed meanwhile.
     """
-    hold(membership.organisation)
+    lock_organisation(membership.organisation)
     if not Membership.objects.filter(pk=membership.pk).exists():
         raise Http404("This person is not in the team any more.")
     before, new = membership.role, Role(role)
@@ -71,7 +71,7 @@ def change(membership: Membership, role: str) -> Ended:
 @transaction.atomic
 def remove(membership: Membership) -> Ended:
     """Remove a member. Return what was revoked; everything else that the member created stays. Raises LastOwner."""
-    hold(membership.organisation)
+    lock_organisation(membership.organisation)
     refuse_last_owner(membership)
     ended = end_all(membership, None)
     membership.delete()
@@ -83,11 +83,11 @@ def tell_role(membership: Membership) -> None:
     team, role = membership.organisation, Role(membership.role)
     if project := team.projects.order_by("-pk").first():
         may = "; ".join(action.label for action in Action if role.covers(action))
-        told = f"Your role in {team} is now {role.label}. You can {may}."
-        notify([membership.user], project, told, team.get_absolute_url())
+        text = f"Your role in {team} is now {role.label}. You can {may}."
+        notify([membership.user], project, text, team.get_absolute_url())
 
 
-def hold(organisation: Organisation) -> None:
+def lock_organisation(organisation: Organisation) -> None:
     """Lock a team, because two owners could remove each other otherwise."""
     Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
 

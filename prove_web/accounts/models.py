@@ -116,11 +116,11 @@ class Invitation(models.Model):
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
-    def of(self, user: User) -> ProjectQuerySet:
+    def filter_visible_to(self, user: User) -> ProjectQuerySet:
         """Return the projects that this user may see."""
-        from .second_factor import open_now, owned  # its library has models, which load after ours
+        from .second_factor import get_second_factors, open_now  # its library has models, which load after ours
 
-        entered = open_now("organisation") | models.Exists(owned(user))
+        entered = open_now("organisation") | models.Exists(get_second_factors(user))
         return self.filter(entered, organisation__memberships__user=user)
 
 

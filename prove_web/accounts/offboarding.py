@@ -30,7 +30,7 @@ def end_all(membership: Membership, role: Role | None) -> Ended:
     """
     because = f"{membership.user} is {role.label.lower()} now" if role else f"{membership.user} left the team"
     ended = []
-    with audit.acting(None, because=because):
+    with audit.override_actor(None, because=because):
         for name, action, rows, end in acting_for(membership, because[:80]):
             found = [] if role and role.covers(action) else list(rows)
             for one in found:
@@ -39,10 +39,10 @@ def end_all(membership: Membership, role: Role | None) -> Ended:
     return [(number, name) for number, name in ended if number]
 
 
-def ending(membership: Membership) -> Ended:
+def preview_revocations(membership: Membership) -> Ended:
     """Return what would be revoked if the member left."""
     counted = ((rows.count(), name) for name, _, rows, _ in acting_for(membership, ""))
-    return [(number, name if number == 1 else plural(name)) for number, name in counted if number]
+    return [(number, name if number == 1 else pluralize_name(name)) for number, name in counted if number]
 
 
 def acting_for(membership: Membership, because: str) -> Iterable[tuple[str, Any, Any, Callable[[Any], object]]]:
@@ -58,7 +58,7 @@ def acting_for(membership: Membership, because: str) -> Iterable[tuple[str, Any,
     clients = ConnectToken.objects.filter(session__project__organisation=team, made_by=user, revoked_at=None)
     clients = clients.select_related("session__project__organisation")
     yield "session token", Action.ANNOTATE, clients, revoke_connect_token
-    programs = ApiToken.objects.good().filter(organisation=team, user=user).select_related("organisation")
+    programs = ApiToken.objects.filter_valid().filter(organisation=team, user=user).select_related("organisation")
     yield "API token", Action.VIEW, programs, revoke_token
 
 
@@ -71,11 +71,11 @@ def describe_ended(ended: Ended) -> str:
     """Return what was revoked, as a sentence to append; "" if nothing was."""
     if not ended:
         return ""
-    parts = [f"{number} {plural(name) if number != 1 else name}" for number, name in ended]
+    parts = [f"{number} {pluralize_name(name) if number != 1 else name}" for number, name in ended]
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f" Revoked: {listed}."
 
 
-def plural(name: str) -> str:
+def pluralize_name(name: str) -> str:
     head, of, rest = name.partition(" of ")
     return f"{head}s{of}{rest}"

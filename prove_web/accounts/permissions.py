@@ -16,9 +16,19 @@ from django.shortcuts import get_object_or_404
 
 from .models import Membership, Organisation, Project, User
 from .roles import ACTIVITIES, LEAST, Action, Role
-from .second_factor import SecondFactorNeeded, lacks
+from .second_factor import SecondFactorNeeded, needs_second_factor
 
-__all__ = ["Action", "ProjectRequest", "Role", "anyone", "can", "in_organisation", "in_project", "role_in", "signed_in"]
+__all__ = [
+    "Action",
+    "ProjectRequest",
+    "Role",
+    "allow_anyone",
+    "has_permission",
+    "in_organisation",
+    "in_project",
+    "role_in",
+    "signed_in",
+]
 
 
 class ProjectRequest(HttpRequest):
@@ -38,7 +48,7 @@ def role_in(user: Any, organisation: Organisation) -> Role | None:
     return Role(found) if found else None
 
 
-def can(user: Any, action: Action, subject: Organisation | Project) -> bool:
+def has_permission(user: Any, action: Action, subject: Organisation | Project) -> bool:
     """Return whether the user may do this in the organisation, or in a project of it that is not deleted."""
     if isinstance(subject, Project) and subject.deleted_at is not None:
         return False
@@ -51,19 +61,19 @@ class View(Protocol):
     def __call__(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse: ...
 
 
-def ruled(view: View, rule: str) -> View:
+def set_rule(view: View, rule: str) -> View:
     view.rule = rule  # read by the test of the permission matrix
     return view
 
 
-def anyone(view: View) -> View:
+def allow_anyone(view: View) -> View:
     """Mark a page as public."""
-    return ruled(login_not_required(view), "anyone")
+    return set_rule(login_not_required(view), "anyone")
 
 
 def signed_in(view: View) -> View:
     """Mark a page as one for every signed-in user, about only that user."""
-    return ruled(view, "signed in")
+    return set_rule(view, "signed in")
 
 
 def in_project(action: Action) -> Callable[[View], View]:
@@ -71,7 +81,7 @@ def in_project(action: Action) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: Any, organisation: str, project: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        def call_in_project(request: Any, organisation: str, project: str, *args: Any, **kwargs: Any) -> HttpResponse:
             found = get_object_or_404(
                 Project.objects.select_related("organisation"), slug=project, organisation__slug=organisation
             )
@@ -79,7 +89,7 @@ def in_project(action: Action) -> Callable[[View], View]:
             admit(request, action, found.organisation)
             return view(request, *args, **kwargs)
 
-        return ruled(guarded, f"project: {action.value}")
+        return set_rule(call_in_project, f"project: {action.value}")
 
     return decorate
 
@@ -89,11 +99,11 @@ def in_organisation(action: Action) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: Any, organisation: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        def call_in_organisation(request: Any, organisation: str, *args: Any, **kwargs: Any) -> HttpResponse:
             admit(request, action, get_object_or_404(Organisation, slug=organisation))
             return view(request, *args, **kwargs)
 
-        return ruled(guarded, f"organisation: {action.value}")
+        return set_rule(call_in_organisation, f"organisation: {action.value}")
 
     return decorate
 
@@ -102,7 +112,7 @@ def admit(request: Any, action: Action, organisation: Organisation) -> None:
     role = role_in(request.user, organisation)
     if role is None:
         raise Http404
-    if lacks(request.user, organisation):
+    if needs_second_factor(request.user, organisation):
         raise SecondFactorNeeded(organisation)
     request.organisation, request.role = organisation, role
     if not role.covers(action):

@@ -27,22 +27,22 @@ OFF = "off"
 def second_factor_require(request: Any) -> HttpResponse:
     team, wanted = request.organisation, request.POST.get("from", "")
     if wanted == OFF:
-        ask(team, None)
+        set_second_factor_requirement(team, None)
         messages.success(request, "A second factor is no longer required.")
     elif wanted not in DAYS:
         messages.error(request, f"Choose one of: {', '.join(DAYS.values())}. Nothing was changed.")
-    elif not second_factor.owned(request.user).exists():
+    elif not second_factor.get_second_factors(request.user).exists():
         messages.error(
             request, "Set up a second factor yourself first; otherwise you would lose access to your own team."
         )
     else:
-        without = ask(team, int(wanted))
-        told = f" {without} member{'s' * (without != 1)} without one {'were' if without != 1 else 'was'} notified."
-        messages.success(request, f"A second factor is required {DAYS[wanted]}.{told if without else ''}")
+        without = set_second_factor_requirement(team, int(wanted))
+        notified = f" {without} member{'s' * (without != 1)} without one {'were' if without != 1 else 'was'} notified."
+        messages.success(request, f"A second factor is required {DAYS[wanted]}.{notified if without else ''}")
     return redirect(f"{team.get_absolute_url()}#second-factor")
 
 
-def ask(organisation: Organisation, days: int | None) -> int:
+def set_second_factor_requirement(organisation: Organisation, days: int | None) -> int:
     """Require a second factor after these days, or not. Return how many members without one were notified."""
     organisation.second_factor_from = None if days is None else timezone.now() + timedelta(days=days)
     organisation.save(update_fields=["second_factor_from"])
@@ -51,6 +51,6 @@ def ask(organisation: Organisation, days: int | None) -> int:
     without = [] if days is None else list(rows.values_list("user", flat=True))
     if project and without:
         moment = f"{organisation.second_factor_from:%-d %B}" if days else "now"
-        told = f"{organisation} requires a second factor from {moment}, and you have none. Set one up here."
-        notify(without, project, told, reverse("account"))
+        text = f"{organisation} requires a second factor from {moment}, and you have none. Set one up here."
+        notify(without, project, text, reverse("account"))
     return len(without)

@@ -25,8 +25,8 @@ def store(project: Project, user: User, page: str, name: str, query: str) -> Sav
     """Save a query string under a name, replacing a view with that name. Raises SavedViewError."""
     if not name or len(name) > LONGEST:
         raise SavedViewError(f"A view needs a name of at most {LONGEST} characters. Nothing was saved.")
-    kept = {"query": query, "made_by": user}
-    return SavedView.objects.update_or_create(project=project, page=page, name=name, defaults=kept)[0]
+    values = {"query": query, "made_by": user}
+    return SavedView.objects.update_or_create(project=project, page=page, name=name, defaults=values)[0]
 
 
 def rename(view: SavedView, name: str) -> None:
@@ -38,7 +38,7 @@ def rename(view: SavedView, name: str) -> None:
     view.save(update_fields=["name"])
 
 
-def keep(request: Any, page: str, query: str) -> None:
+def save_submitted_view(request: Any, page: str, query: str) -> None:
     """Save a query string under the submitted name."""
     try:
         made = store(request.project, request.user, page, name_in(request), query)
@@ -50,16 +50,16 @@ def keep(request: Any, page: str, query: str) -> None:
 
 def change(request: Any, page: str, view: int) -> SavedView:
     """Rename a view, or delete it. Raises Http404."""
-    kept: SavedView = get_object_or_404(SavedView, pk=view, project=request.project, page=page)
+    saved: SavedView = get_object_or_404(SavedView, pk=view, project=request.project, page=page)
     if "remove" in request.POST:
-        kept.delete()
-        messages.success(request, f"View “{kept.name}” removed.")
-        return kept
+        saved.delete()
+        messages.success(request, f"View “{saved.name}” removed.")
+        return saved
     try:
-        rename(kept, name_in(request))
+        rename(saved, name_in(request))
     except SavedViewError as why:
         messages.error(request, str(why))
-    return kept
+    return saved
 
 
 def name_in(request: Any) -> str:

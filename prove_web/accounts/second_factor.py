@@ -21,7 +21,7 @@ class SecondFactorNeeded(PermissionDenied):
         self.organisation = organisation
 
 
-def owned(user: Any) -> QuerySet:
+def get_second_factors(user: Any) -> QuerySet:
     """Return a user's second factors, not counting recovery codes."""
     return Authenticator.objects.filter(user=user.pk, type__in=FACTORS)
 
@@ -37,13 +37,13 @@ def open_now(organisation: str = "") -> Q:
     return Q(**{name: None}) | Q(**{f"{name}__gt": timezone.now()})
 
 
-def lacks(user: Any, organisation: Any) -> bool:
+def needs_second_factor(user: Any, organisation: Any) -> bool:
     """Return whether this user has no access until a second factor is set up."""
     since = organisation.second_factor_from
-    return since is not None and since <= timezone.now() and not owned(user).exists()
+    return since is not None and since <= timezone.now() and not get_second_factors(user).exists()
 
 
 def due(user: Any, organisation: Any) -> Any:
     """Return the time from which this user would lose access; None with a second factor or without a requirement."""
     since = getattr(organisation, "second_factor_from", None)
-    return since if since is not None and since > timezone.now() and not owned(user).exists() else None
+    return since if since is not None and since > timezone.now() and not get_second_factors(user).exists() else None

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from .memberships import hold
+from .memberships import lock_organisation
 from .models import Organisation, Project
 from .permissions import Action, in_organisation
 
@@ -46,10 +46,10 @@ def team_edit(request: Any) -> HttpResponse:
 
 def in_the_way(team: Organisation) -> str:
     """Return why the team can't be deleted yet, and what to do; "" if it can."""
-    kept = team.projects.count()
-    gone = Project.everything.filter(organisation=team).count() - kept
-    if kept:
-        return f"It has {kept} project{'s' * (kept != 1)}: delete {'them' if kept != 1 else 'it'} first."
+    count = team.projects.count()
+    gone = Project.everything.filter(organisation=team).count() - count
+    if count:
+        return f"It has {count} project{'s' * (count != 1)}: delete {'them' if count != 1 else 'it'} first."
     if gone:
         return f"{gone} deleted project{'s' * (gone != 1)} can still be restored; wait until the team's trash is empty."
     return ""
@@ -58,7 +58,7 @@ def in_the_way(team: Organisation) -> str:
 @transaction.atomic
 def delete(team: Organisation) -> str:
     """Delete a team with its members, invitations and tokens. Return why that failed, or ""."""
-    hold(team)
+    lock_organisation(team)
     if fault := in_the_way(team):
         return fault
     team.delete()

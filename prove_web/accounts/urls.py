@@ -14,7 +14,7 @@ urlpatterns = [
     path("<slug:organisation>/members/add/", views.member_add, name="member-add"),
     path("<slug:organisation>/members/<int:member>/change/", views.member_change, name="member-change"),
     path("<slug:organisation>/members/<int:member>/remove/", views.member_remove, name="member-remove"),
-    path("<slug:organisation>/members/leave/", views.leave, name="leave"),
+    path("<slug:organisation>/members/leave/", views.leave_organisation, name="leave"),
     path("<slug:organisation>/members/team/", team_views.team_edit, name="team-edit"),
     path(
         "<slug:organisation>/members/second-factor/",

@@ -16,10 +16,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from . import second_factor
 from .forms import AddMember, ChangeRole, NewProject, SignIn
 from .invitation_forms import Invite
-from .invitations import listed
-from .memberships import Added, LastOwner, add, change, remove
+from .invitations import list_invitations
+from .memberships import LastOwner, NewMember, add, change, remove
 from .models import Invitation, Membership, Organisation, Project
-from .offboarding import describe_ended, ending
+from .offboarding import describe_ended, preview_revocations
 from .permissions import Action, in_organisation, signed_in
 from .require_mfa_views import DAYS
 from .roles import Role
@@ -29,7 +29,12 @@ from .roles import Role
 @require_GET
 def start(request: Any) -> HttpResponse:
     """Redirect to the newest visible project; without any, show what to do."""
-    newest = Project.objects.of(request.user).select_related("organisation").order_by("-created_at", "-pk").first()
+    newest = (
+        Project.objects.filter_visible_to(request.user)
+        .select_related("organisation")
+        .order_by("-created_at", "-pk")
+        .first()
+    )
     if newest:
         return redirect(newest)
     return render(request, "accounts/start.html", {"teams": request.user.organisations.order_by("name")})
@@ -60,7 +65,7 @@ def members_page(
     request: Any,
     *,
     adding: AddMember | None = None,
-    added: Added | None = None,
+    added: NewMember | None = None,
     inviting: Invite | None = None,
     invited: Sequence[tuple[Invitation, str]] = (),
     status: int = 200,
@@ -73,7 +78,7 @@ def members_page(
         .order_by(order, "user__username"),
         "second_factor_days": DAYS,
         "second_factor_on": request.organisation.second_factor_from,
-        "secured": second_factor.owned(request.user).exists() if request.role == Role.OWNER else False,
+        "secured": second_factor.get_second_factors(request.user).exists() if request.role == Role.OWNER else False,
         "projects": request.organisation.projects.select_related("organisation"),
         "roles": [
             {"role": role, "may": [(action, role.covers(action)) for action in Action]} for role in reversed(Role)
@@ -82,7 +87,7 @@ def members_page(
         "added": added,
         "inviting": inviting or Invite(auto_id="invite_%s"),
         "invited": invited,
-        "invitations": listed(request.organisation) if request.role == Role.OWNER else (),
+        "invitations": list_invitations(request.organisation) if request.role == Role.OWNER else (),
     }
     return render(request, "accounts/members.html", context, status=status)
 
@@ -136,7 +141,7 @@ def member_remove(request: Any, member: int) -> HttpResponse:
 
 @in_organisation(Action.VIEW)
 @require_http_methods(["GET", "POST"])
-def leave(request: Any) -> HttpResponse:
+def leave_organisation(request: Any) -> HttpResponse:
     """Leave the team; the form names the team to be left."""
     membership = request.organisation.memberships.select_related("user", "organisation").get(user=request.user)
     fault = ""
@@ -148,7 +153,7 @@ def leave(request: Any) -> HttpResponse:
         else:
             messages.success(request, f"You are no longer a member of {request.organisation}.{describe_ended(ended)}")
             return redirect("start")
-    context = {"ending": ending(membership), "fault": fault}
+    context = {"ending": preview_revocations(membership), "fault": fault}
     return render(request, "accounts/leave.html", context, status=422 if request.method == "POST" else 200)
 
 

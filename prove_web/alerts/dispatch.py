@@ -13,21 +13,21 @@ SAID = {"step", "held_out", "rollouts", "rewound", "ended"}  # event kinds that 
 SECONDS = 60  # lifetime of a pending request, after which a lost one may be sent again
 
 
-def reported(job: Job, events: Iterable[dict[str, Any]]) -> None:
+def schedule_evaluation(job: Job, events: Iterable[dict[str, Any]]) -> None:
     """Schedule the evaluation of a run that reported relevant events, unless one is pending."""
     if job.trains and any(event["kind"] in SAID for event in events):
-        message_broker.quietly(lambda: ask(job))
+        message_broker.try_broker_call(lambda: request_evaluation(job))
 
 
-def ask(job: Job) -> None:
-    if message_broker.broker().set(waiting(job.pk), 1, nx=True, ex=SECONDS):
+def request_evaluation(job: Job) -> None:
+    if message_broker.broker().set(get_pending_key(job.pk), 1, nx=True, ex=SECONDS):
         message_broker.publish(WATCH, {"job": str(job.pk)}, "web")
 
 
-def begun(job: str) -> None:
+def clear_pending_mark(job: str) -> None:
     """Clear the pending mark, so that later events schedule a new evaluation."""
-    message_broker.quietly(lambda: message_broker.broker().delete(waiting(job)))
+    message_broker.try_broker_call(lambda: message_broker.broker().delete(get_pending_key(job)))
 
 
-def waiting(job: Any) -> str:
+def get_pending_key(job: Any) -> str:
     return f"prove:alerts:{job}"

@@ -21,16 +21,16 @@ from prove_web.experiments.metric_series import number
 from prove_web.experiments.models import Run, StepRollouts
 from prove_web.experiments.reward_config import scored_at
 from prove_web.experiments.rollout_storage import StoredRun
-from prove_web.experiments.rollouts import NoRollouts, explained
+from prove_web.experiments.rollouts import NoRollouts, convert_read_errors
 from prove_web.live.models import AT_WORK, State
-from prove_web.operations.health import Wrong, free_bytes
+from prove_web.operations.health import HealthCheckError, free_bytes
 from training_worker.prove.alerts.patterns import Pattern, patterns
-from training_worker.prove.alerts.rule_engine import EASE, Condition, Episode, Value, episodes, overfitted
+from training_worker.prove.alerts.rule_engine import EASE, Condition, Episode, Value, episodes, measure_overfitting
 from training_worker.prove.store.folder import read_rollouts
 from training_worker.prove.trajectory import Rollout, WorldRef, adapter
 
 from .models import Alert, Patterns, Rule, Watched
-from .notifications import tell
+from .notifications import send_alert_notifications
 
 # Metric series as currently stored, for rule evaluation.
 
@@ -52,19 +52,21 @@ def values_of(rule: Rule, run: Run) -> list[Value]:
         case "derived", "finite":
             return finite(run.points.all(), FINITE)
         case "derived", _:
-            return overfitted(stored(run.held_out.all(), "reward"), stored(run.points.all(), "reward"))
+            return measure_overfitting(
+                load_metric_values(run.held_out.all(), "reward"), load_metric_values(run.points.all(), "reward")
+            )
         case "patterns", name:
             looked = run.patterns.order_by("step").values_list("step", f"found__{name}__share")
             return [(step, share) for step, share in looked if number(share)]
         case source, name:
             table = run.held_out.all() if source == "held_out" else run.points.all()
-            return finite(table, [name]) if rule.comparison == "not_finite" else stored(table, name)
+            return finite(table, [name]) if rule.comparison == "not_finite" else load_metric_values(table, name)
 
 
-def stored(table: QuerySet, name: str) -> list[Value]:
+def load_metric_values(table: QuerySet, name: str) -> list[Value]:
     """Return the steps and values of a metric."""
-    told = table.order_by("step").values_list("step", f"metrics__{name}")
-    return [(step, value) for step, value in told if number(value)]
+    rows = table.order_by("step").values_list("step", f"metrics__{name}")
+    return [(step, value) for step, value in rows if number(value)]
 
 
 def finite(table: QuerySet, names: Sequence[str]) -> list[Value]:
@@ -82,29 +84,33 @@ AT_ONCE = 20  # steps scanned per evaluation; the rest follow in the next one
 log = logging.getLogger(__name__)
 
 
-def look(run: Run) -> None:
+def scan_new_steps(run: Run) -> None:
     """Scan the steps that are new or changed. A step whose file has not arrived is left for later."""
-    for kept in unseen(run)[:AT_ONCE]:
+    for rollouts in list_unscanned_steps(run)[:AT_ONCE]:
         try:
-            found = seen(run, kept.step)
+            found = scan_step_patterns(run, rollouts.step)
         except NoRollouts as why:
-            log.info("The rollouts of step %s of run %s cannot be scanned yet: %s", kept.step, run.pk, why)
+            log.info("The rollouts of step %s of run %s cannot be scanned yet: %s", rollouts.step, run.pk, why)
             continue
-        values = {"digest": kept.digest, "found": {name: asdict(one) for name, one in found.items()}}
-        Patterns.objects.update_or_create(run=run, step=kept.step, defaults=values)
-    told = run.kept.filter(step=OuterRef("step"))
-    run.patterns.annotate(now=Subquery(told.values("digest")[:1])).filter(now=None).delete()
+        values = {"digest": rollouts.digest, "found": {name: asdict(one) for name, one in found.items()}}
+        Patterns.objects.update_or_create(run=run, step=rollouts.step, defaults=values)
+    same_step = run.stored_steps.filter(step=OuterRef("step"))
+    run.patterns.annotate(now=Subquery(same_step.values("digest")[:1])).filter(now=None).delete()
 
 
-def unseen(run: Run) -> QuerySet[StepRollouts]:
+def list_unscanned_steps(run: Run) -> QuerySet[StepRollouts]:
     """Return unscanned steps, newest first because current behaviour matters most."""
     looked = run.patterns.filter(step=OuterRef("step"), digest=OuterRef("digest"))
-    return run.kept.annotate(looked=Subquery(looked.values("pk")[:1])).filter(looked=None).order_by(F("step").desc())
+    return (
+        run.stored_steps.annotate(looked=Subquery(looked.values("pk")[:1]))
+        .filter(looked=None)
+        .order_by(F("step").desc())
+    )
 
 
-def seen(run: Run, step: int) -> dict[str, Pattern]:
+def scan_step_patterns(run: Run, step: int) -> dict[str, Pattern]:
     """Return the patterns of a step. Raises NoRollouts."""
-    with explained(run, step):
+    with convert_read_errors(run, step):
         rollouts = list(read_rollouts(StoredRun(run), [step]))
     return patterns(rollouts, worlds_of(run, rollouts), max(1.0, scored_at(run, step).largest))
 
@@ -112,12 +118,12 @@ def seen(run: Run, step: int) -> dict[str, Pattern]:
 def worlds_of(run: Run, rollouts: list[Rollout]) -> dict[str, WorldRef]:
     """Return the worlds of the rollouts' examples by id; external servers are left out."""
     names = {one.example for one in rollouts}
-    told = run.conversations.filter(example__in=names).values_list("example", "record__world")
-    return {name: adapter(WorldRef).validate_python(world) for name, world in told if world and world["servers"]}
+    rows = run.conversations.filter(example__in=names).values_list("example", "record__world")
+    return {name: adapter(WorldRef).validate_python(world) for name, world in rows if world and world["servers"]}
 
 
 @dataclass(frozen=True)
-class Occasion:
+class RuleState:
     """State of a rule about the run itself: whether it fires, the key of the occasion, and the value."""
 
     fires: bool
@@ -138,7 +144,7 @@ def watch(run: Run) -> None:
         return
     cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0  # read first, so that later events are not missed
     if any(rule.source == "patterns" for rule in rules):
-        look(run)
+        scan_new_steps(run)
     found = {rule: episodes(condition_of(rule, run), values_of(rule, run)) for rule in rules if rule.source != "run"}
     last = run.points.aggregate(last=Max("step"))["last"] or 0
     with transaction.atomic():
@@ -149,7 +155,7 @@ def watch(run: Run) -> None:
         watched.save()
         for rule in rules:
             fresh = of_curve(rule, run, found[rule]) if rule in found else of_run(rule, run, last)
-            tell(fresh)
+            send_alert_notifications(fresh)
 
 
 def of_curve(rule: Rule, run: Run, found: list[Episode]) -> list[Alert]:
@@ -172,7 +178,7 @@ def of_curve(rule: Rule, run: Run, found: list[Episode]) -> list[Alert]:
 
 def of_run(rule: Rule, run: Run, step: int) -> list[Alert]:
     """Synchronise the alerts of a rule about the run itself; earlier occasions are cleared."""
-    now = occasion(rule, run, timezone.now())
+    now = compute_rule_state(rule, run, timezone.now())
     known = {one.key: one for one in Alert.objects.filter(rule=rule, run=run)}
     here = known.pop(now.key, None)
     for earlier in known.values():
@@ -185,35 +191,35 @@ def of_run(rule: Rule, run: Run, step: int) -> list[Alert]:
     return []
 
 
-def occasion(rule: Rule, run: Run, now: datetime) -> Occasion:
+def compute_rule_state(rule: Rule, run: Run, now: datetime) -> RuleState:
     """Return the state of a rule about the run itself."""
     job = run.job
     attempt, at_work = f"attempt-{job.attempt}", job.state in AT_WORK
     match rule.measured:
         case "failed":
-            return Occasion(job.state in (State.FAILED, State.LOST), attempt)
+            return RuleState(job.state in (State.FAILED, State.LOST), attempt)
         case "done":
-            return Occasion(job.state == State.DONE, attempt, over=True)
+            return RuleState(job.state == State.DONE, attempt, over=True)
         case "silence":
             heard = job.beat_at or job.sent_at or job.created_at
             silent = (now - heard).total_seconds()
-            return Occasion(at_work and silent > rule.threshold, f"{attempt}-{heard:%y%m%d%H%M%S}", round(silent, 1))
+            return RuleState(at_work and silent > rule.threshold, f"{attempt}-{heard:%y%m%d%H%M%S}", round(silent, 1))
         case _:
             free = free_gb()
             fires = at_work and free is not None and low(rule, run, free, attempt)
-            return Occasion(fires, attempt, free)
+            return RuleState(fires, attempt, free)
 
 
 def low(rule: Rule, run: Run, free: float, attempt: str) -> bool:
     """Return whether the disk is full, or was full and has not recovered enough (hysteresis)."""
-    told = Alert.objects.filter(rule=rule, run=run, key=attempt, cleared_at=None).exists()
-    return free < rule.threshold * (1 + EASE * told)
+    alerted = Alert.objects.filter(rule=rule, run=run, key=attempt, cleared_at=None).exists()
+    return free < rule.threshold * (1 + EASE * alerted)
 
 
 def free_gb() -> float | None:
     try:
         return round(free_bytes() / 1e9, 1)
-    except Wrong:
+    except HealthCheckError:
         return None
 
 

@@ -14,7 +14,7 @@ from training_worker.prove.alerts.presets import PATTERNS, Preset
 from training_worker.prove.metrics import BY_NAME, METRICS
 
 from .models import Aggregate, Comparison, Rule, Webhook
-from .ssrf import Refused, parsed
+from .ssrf import UrlRefusedError, parse_url
 
 HELD_OUT = {
     "reward": "Reward",
@@ -37,7 +37,7 @@ def metrics() -> list[Any]:
     return list(groups.items())
 
 
-def about(rule: Rule) -> str:
+def describe_metric(rule: Rule) -> str:
     """Return the definition of the rule's metric; "" if the rule is not about a metric."""
     name = "held_out" if rule.measured == "reward" else f"held_out_{rule.measured}"
     found = BY_NAME.get(name if rule.source == "held_out" else rule.measured)
@@ -124,13 +124,13 @@ class WebhookForm(forms.ModelForm):
     def clean_url(self) -> str:
         text = str(self.cleaned_data["url"])
         try:
-            parsed(text)
-        except Refused as why:
+            parse_url(text)
+        except UrlRefusedError as why:
             raise forms.ValidationError(str(why)) from None
         return text
 
 
-def words(rule: Rule) -> str:
+def describe_condition(rule: Rule) -> str:
     """Return the condition of a rule in one line."""
     preset = rule.ready_made
     if rule.source == "run" and not (preset and preset.unit):
@@ -150,6 +150,6 @@ def upper_first(said: str) -> str:
     return said[:1].upper() + said[1:]
 
 
-def numbered(rows: models.QuerySet) -> dict[int, int]:
+def count_alerts_by_rule(rows: models.QuerySet) -> dict[int, int]:
     """Return the number of alerts in `rows` by rule."""
     return dict(rows.order_by().values_list("rule").annotate(n=models.Count("pk")))

@@ -26,12 +26,12 @@ class Bell(TextChoices):
 
 
 def bell_of(user: User, project: Project) -> Bell:
-    kept = Preference.objects.filter(user=user, project=project, page=PAGE).values_list("value", flat=True).first()
-    return chosen(kept)
+    stored = Preference.objects.filter(user=user, project=project, page=PAGE).values_list("value", flat=True).first()
+    return parse_bell(stored)
 
 
-def chosen(kept: object) -> Bell:
-    said = kept.get("bell") if isinstance(kept, dict) else ""
+def parse_bell(stored: object) -> Bell:
+    said = stored.get("bell") if isinstance(stored, dict) else ""
     return Bell(said if said in Bell.values else "mine")
 
 
@@ -39,27 +39,27 @@ def set_bell(user: User, project: Project, bell: Bell) -> None:
     Preference.objects.update_or_create(user=user, project=project, page=PAGE, defaults={"value": {"bell": bell}})
 
 
-def tell(fresh: Iterable[Alert]) -> None:
+def send_alert_notifications(fresh: Iterable[Alert]) -> None:
     """Notify users and queue webhook deliveries of alerts, within the transaction that created them."""
     for alert in fresh:
         run = alert.run
-        notify(hearing(alert), run.project, f"{alert.rule}: run “{run}”", alert.get_absolute_url())
+        notify(list_recipients(alert), run.project, f"{alert.rule}: run “{run}”", alert.get_absolute_url())
         hooks = Webhook.objects.filter(project=run.project_id, enabled=True, removed_at=None)
         Delivery.objects.bulk_create(Delivery(webhook=hook, alert=alert) for hook in hooks)
         for key in alert.deliveries.values_list("pk", flat=True):
             send(key)
 
 
-def hearing(alert: Alert) -> list[int]:
+def list_recipients(alert: Alert) -> list[int]:
     """Return the users to notify: the run's creator unless opted out, and members who chose all alerts."""
     project = alert.run.project
     members = Membership.objects.filter(organisation=project.organisation_id).values_list("user", flat=True)
-    kept = dict(Preference.objects.filter(project=project, page=PAGE).values_list("user", "value"))
+    stored = dict(Preference.objects.filter(project=project, page=PAGE).values_list("user", "value"))
     mine = alert.run.job.created_by_id
-    wanted = {user: chosen(kept.get(user)) for user in members}
+    wanted = {user: parse_bell(stored.get(user)) for user in members}
     return [user for user, bell in wanted.items() if bell == Bell.ALL or (bell == Bell.MINE and user == mine)]
 
 
 def send(delivery: int) -> None:
     """Queue a delivery once it is committed."""
-    transaction.on_commit(lambda: message_broker.later(DELIVER, delivery=delivery))
+    transaction.on_commit(lambda: message_broker.enqueue_task(DELIVER, delivery=delivery))

@@ -12,7 +12,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.parse_int import parse_digits
 
 from .exemplars import exemplars
-from .forms import about, words
+from .forms import describe_condition, describe_metric
 from .models import Alert, Rule
 from .notifications import Bell, bell_of, set_bell
 from .services import SNOOZED, NotDone, act, filter_alerts
@@ -60,8 +60,8 @@ def alert(request: ProjectRequest, alert: int) -> HttpResponse:
     context = {
         "alert": found,
         "preset": found.rule.ready_made,
-        "condition": words(found.rule),
-        "about": about(found.rule),
+        "condition": describe_condition(found.rule),
+        "about": describe_metric(found.rule),
         "exemplars": exemplars(found),
         "snoozes": SNOOZED,
     }

@@ -32,4 +32,4 @@ def pass_over() -> None:
     unsaid = Q(tried_at__lt=now - AGAIN) | Q(tried_at=None, made_at__lt=now - timedelta(minutes=2))
     for key in lost.filter(unsaid).values_list("pk", flat=True)[:AT_ONCE]:
         Delivery.objects.filter(pk=key).update(tried_at=now)
-        message_broker.later(DELIVER, delivery=key)
+        message_broker.enqueue_task(DELIVER, delivery=key)

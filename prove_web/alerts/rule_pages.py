@@ -16,7 +16,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.alerts.presets import PRESETS, Preset
 
-from .forms import RuleForm, from_preset, numbered, words
+from .forms import RuleForm, count_alerts_by_rule, describe_condition, from_preset
 from .models import Alert, Rule
 
 REMOVED = 10  # recently removed rules that can be restored
@@ -28,14 +28,16 @@ def alert_rules(request: ProjectRequest) -> HttpResponse:
     """Show every rule with its number of open alerts, and the presets that the project has not added."""
     mine = Rule.objects.filter(project=request.project).select_related("made_by")
     rules = list(mine.filter(removed_at=None))
-    standing = numbered(Alert.objects.filter(project=request.project).state(Alert.State.OPEN))
+    standing = count_alerts_by_rule(Alert.objects.filter(project=request.project).state(Alert.State.OPEN))
     has = {rule.preset for rule in rules}
     groups: dict[str, list] = {}
     for preset in PRESETS.values():
         if preset.key not in has:
-            groups.setdefault(preset.group, []).append((preset, words(from_preset(request.project, preset))))
+            groups.setdefault(preset.group, []).append(
+                (preset, describe_condition(from_preset(request.project, preset)))
+            )
     context = {
-        "rules": [(rule, words(rule), standing.get(rule.pk, 0)) for rule in rules],
+        "rules": [(rule, describe_condition(rule), standing.get(rule.pk, 0)) for rule in rules],
         "presets": list(groups.items()),
         "removed": mine.exclude(removed_at=None).order_by("-removed_at")[:REMOVED],
     }
@@ -59,8 +61,8 @@ def alert_rules_add(request: ProjectRequest) -> HttpResponse:
 def add_ready_made(project: Project, user: User, wanted: Iterable[Preset]) -> list[Rule]:
     """Create the rules that are new; the project lock prevents duplicates from concurrent requests."""
     lock_active_project(project)
-    kept = set(Rule.objects.filter(project=project, removed_at=None).values_list("preset", flat=True))
-    made = [from_preset(project, preset, user) for preset in wanted if preset.key not in kept]
+    existing = set(Rule.objects.filter(project=project, removed_at=None).values_list("preset", flat=True))
+    made = [from_preset(project, preset, user) for preset in wanted if preset.key not in existing]
     for rule in made:
         rule.save()
     return made
@@ -88,7 +90,12 @@ def alert_rule(request: ProjectRequest, rule: int) -> HttpResponse:
         raise Http404
     form = RuleForm(request.project, request.POST if request.method == "POST" else None, found)
     if not form.is_bound or not form.is_valid():
-        context = {"form": form, "rule": found, "preset": found.ready_made, "condition": words(one_rule(request, rule))}
+        context = {
+            "form": form,
+            "rule": found,
+            "preset": found.ready_made,
+            "condition": describe_condition(one_rule(request, rule)),
+        }
         return render(request, "alerts/rule.html", context, status=422 if form.is_bound else 200)
     form.save()
     messages.success(request, f"“{found}” saved. Active runs are evaluated again.")

@@ -9,7 +9,7 @@ from django.db import close_old_connections
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
 
-from .dispatch import DELIVER, WATCH, begun
+from .dispatch import DELIVER, WATCH, clear_pending_mark
 
 FIRST, LONGEST, TRIES = 15, 900, 6  # seconds before the first retry, maximum delay, and number of retries
 
@@ -22,7 +22,7 @@ def watch(job: str) -> None:
 
     from .evaluator import watch as held
 
-    begun(job)
+    clear_pending_mark(job)
     run = Run.objects.select_related("job", "dataset").filter(job=job, deleted_at=None).first()
     if run is not None:
         held(run)

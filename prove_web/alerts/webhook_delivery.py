@@ -14,7 +14,7 @@ import httpx2
 from django.utils import timezone
 
 from .models import Delivery, Webhook
-from .ssrf import Refused, client
+from .ssrf import UrlRefusedError, client
 
 SECONDS, ALTOGETHER = 5.0, 15.0  # timeout per I/O operation and in total, in seconds
 AGAIN = {408, 425, 429}  # status codes that are retried, besides 500 and above
@@ -40,13 +40,13 @@ def deliver(key: int, last: bool = False) -> None:
     delivery.tries += 1
     delivery.tried_at = timezone.now()
     try:
-        delivery.status = sent(delivery)
+        delivery.status = post_delivery(delivery)
         delivery.error = ""
         again = delivery.status in AGAIN or delivery.status >= 500
         delivery.state = STATE.SENT if 200 <= delivery.status < 300 else STATE.WAITING if again else STATE.FAILED
         if 300 <= delivery.status < 400:
             delivery.error = "The endpoint redirects, which is not followed. Set the webhook to the target URL."
-    except Refused as why:
+    except UrlRefusedError as why:
         delivery.status, delivery.error, delivery.state = None, str(why)[:300], STATE.FAILED
     except (httpx2.HTTPError, OSError, RuntimeError, ValueError) as error:
         said = str(error) if isinstance(error, httpx2.ConnectError) else ""
@@ -58,10 +58,10 @@ def deliver(key: int, last: bool = False) -> None:
         raise NotNow(delivery.error or f"The endpoint returned {delivery.status}.")
 
 
-def sent(delivery: Delivery) -> int:
+def post_delivery(delivery: Delivery) -> int:
     """Send a request and return the status code; the response body is not read.
 
-    Raises Refused, httpx2.HTTPError, OSError.
+    Raises UrlRefusedError, httpx2.HTTPError, OSError.
     """
     hook = delivery.webhook
     body = json.dumps(content(delivery), ensure_ascii=False).encode()
@@ -97,11 +97,16 @@ def content(delivery: Delivery) -> dict[str, Any]:
     alert, hook = delivery.alert, delivery.webhook
     if alert is None:
         words = f"Test of the PROVE Studio webhook “{hook}”. Nothing is wrong."
-        return {"text": plain(words)} if hook.format == Webhook.Format.SLACK else {"event": "test", "text": words}
+        return (
+            {"text": escape_chat_markup(words)}
+            if hook.format == Webhook.Format.SLACK
+            else {"event": "test", "text": words}
+        )
     url = hook.origin + alert.get_absolute_url()
     at = f" at step {alert.step}" if alert.step else ""
     if hook.format == Webhook.Format.SLACK:
-        return {"text": f"*{plain(alert.rule.name)}* in run {alert.run.number} “{plain(alert.run.name)}”{at}\n{url}"}
+        rule, run = escape_chat_markup(alert.rule.name), escape_chat_markup(alert.run.name)
+        return {"text": f"*{rule}* in run {alert.run.number} “{run}”{at}\n{url}"}
     return {
         "event": "alert",
         "alert": alert.pk,
@@ -117,6 +122,6 @@ def content(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def plain(text: str) -> str:
+def escape_chat_markup(text: str) -> str:
     """Escape text so that a chat client sees no markup or mentions."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -26,7 +26,7 @@ def webhooks(request: ProjectRequest) -> HttpResponse:
     form = WebhookForm(request.POST if request.method == "POST" else None)
     fresh = None
     if form.is_bound and form.is_valid():
-        fresh = added(request, form)
+        fresh = create_webhook(request, form)
         form = WebhookForm()
     mine = Webhook.objects.filter(project=request.project).select_related("made_by")
     context = {
@@ -38,7 +38,7 @@ def webhooks(request: ProjectRequest) -> HttpResponse:
     return render(request, "alerts/webhooks.html", context, status=422 if form.is_bound else 200)
 
 
-def added(request: ProjectRequest, form: WebhookForm) -> Webhook:
+def create_webhook(request: ProjectRequest, form: WebhookForm) -> Webhook:
     """Create the webhook of a valid form with a new secret."""
     form.instance.project, form.instance.made_by = request.project, request.user
     form.instance.secret, form.instance.origin = new_secret(), request.build_absolute_uri("/")[:200].rstrip("/")

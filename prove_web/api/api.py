@@ -16,9 +16,9 @@ from django.http import HttpRequest, JsonResponse
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from .auth import either
+from .auth import build_authenticators
 from .errors import explain
-from .parsing import Careful
+from .parsing import StrictJsonParser
 from .permissions import signed_in
 from .routes import (
     adjudication,
@@ -125,8 +125,8 @@ def build() -> Api:
         urls_namespace=NAMESPACE,
         openapi_url=None,
         docs_url=None,
-        auth=either(),
-        parser=Careful(),
+        auth=build_authenticators(),
+        parser=StrictJsonParser(),
     )
     explain(made)
     for router in ROUTERS:
@@ -153,14 +153,14 @@ def operations() -> Iterator[Operation]:
 @cache
 def document() -> dict[str, Any]:
     """Return the OpenAPI document of all operations, each with its rule and the common error response."""
-    told: dict[str, Any] = dict(api.get_openapi_schema(path_prefix="/api/v1"))
-    told["components"]["schemas"]["Refusal"] = Refusal.model_json_schema(ref_template="#/components/schemas/{model}")
-    told["components"]["schemas"] |= told["components"]["schemas"]["Refusal"].pop("$defs", {})
+    schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix="/api/v1"))
+    schema["components"]["schemas"]["Refusal"] = Refusal.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema["components"]["schemas"] |= schema["components"]["schemas"]["Refusal"].pop("$defs", {})
     said = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}
     rules = {each.view_func.__name__: each.view_func.rule for each in operations()}
-    for methods in told["paths"].values():
+    for methods in schema["paths"].values():
         for operation in methods.values():
             operation["summary"] = re.split(r"[.;:]", operation["description"])[0]
             operation["x-rule"] = rules[operation["operationId"]]
             operation["responses"]["default"] = {"description": "Error: what happened and what to do", "content": said}
-    return told
+    return schema

@@ -14,9 +14,9 @@ from django.http import HttpRequest
 from ninja.security import APIKeyCookie, HttpBearer
 from ninja.utils import check_csrf
 
-from .errors import Refused, too_many
+from .errors import ApiError, too_many
 from .models import ApiToken
-from .tokens import admitted
+from .tokens import authenticate_api_token
 
 # Rate limit: requests per minute of a token, or of a signed-in user.
 
@@ -65,7 +65,7 @@ class Bearer(HttpBearer):
         self.guard = guard
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
-        found = admitted(token.strip())
+        found = authenticate_api_token(token.strip())
         if found is None:
             return None
         request.user = found.user
@@ -87,7 +87,7 @@ class Session(APIKeyCookie):
             return None
         if check_csrf(request):
             do = "Send the page's CSRF token in the X-CSRFToken header, or use an API token."
-            raise Refused(403, "The CSRF token is missing or invalid.", "X-CSRFToken", do)
+            raise ApiError(403, "The CSRF token is missing or invalid.", "X-CSRFToken", do)
         let_in(request, request.user, f"user {request.user.pk}", self.guard)
         return request.user
 
@@ -103,6 +103,6 @@ def let_in(request: HttpRequest, who: Any, called: str, guard: Guard) -> None:
     guard(request)
 
 
-def either(guard: Guard = welcome) -> list[Any]:
+def build_authenticators(guard: Guard = welcome) -> list[Any]:
     """Return both ways of authentication, with the same guard."""
     return [Bearer(guard), Session(guard)]

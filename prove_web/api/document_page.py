@@ -9,11 +9,11 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import signed_in
 
 from .api import document
-from .openapi_docs import described
+from .openapi_docs import group_operations
 
 
 @signed_in
 @require_safe
 def documents(request: HttpRequest) -> HttpResponse:
-    rooms = described(document(), request.build_absolute_uri("/").rstrip("/"))
+    rooms = group_operations(document(), request.build_absolute_uri("/").rstrip("/"))
     return render(request, "api/documents.html", {"rooms": rooms})

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, create_model
 LONGEST = 20_000  # characters of a text field
 
 
-class Filled(Schema):
+class FormBody(Schema):
     """The fields of a form; omitted fields have their default value."""
 
     model_config = ConfigDict(extra="forbid")
@@ -21,14 +21,14 @@ class Filled(Schema):
 
 def body_of(
     form: type[forms.Form], called: str, /, *, without: tuple[str, ...] = (), optional: bool = False, **own: Any
-) -> type[Filled]:
+) -> type[FormBody]:
     """Return a body with the fields of a form, each with its help text, and `own` ones that replace or extend them."""
     fields: dict[str, Any] = {
         field: build_field(each, optional or not each.required or each.initial is not None)
         for field, each in form.base_fields.items()
         if field not in (*without, *own)
     }
-    return cast(type[Filled], create_model(called, __base__=Filled, **fields, **own))
+    return cast(type[FormBody], create_model(called, __base__=FormBody, **fields, **own))
 
 
 def build_field(field: forms.Field, optional: bool) -> tuple[Any, Any]:
@@ -50,10 +50,10 @@ def kind_of(field: forms.Field) -> Any:
     return str
 
 
-def posted(told: Mapping[str, Any]) -> QueryDict:
+def build_query_dict(values: Mapping[str, Any]) -> QueryDict:
     """Return the data as a browser would send it."""
     query = QueryDict(mutable=True)
-    for name, value in told.items():
+    for name, value in values.items():
         if isinstance(value, list | tuple):
             query.setlist(name, [str(each) for each in value])
         elif value is not None:

@@ -10,7 +10,7 @@ from prove_web.accounts.roles import Action
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    def good(self) -> ApiTokenQuerySet:
+    def filter_valid(self) -> ApiTokenQuerySet:
         """Return valid tokens: neither revoked nor expired."""
         later = models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
         return self.filter(later, revoked_at=None)

@@ -23,7 +23,7 @@ class Field:
     name: str
     kind: str
     required: bool
-    told: str
+    description: str
     depth: int = 0
 
 
@@ -32,7 +32,7 @@ class Operation:
     name: str
     method: str
     path: str
-    told: str
+    description: str
     rule: str
     parameters: tuple[Field, ...]
     body: tuple[Field, ...]
@@ -54,111 +54,111 @@ class Room:
         return self.name.lower().replace(" ", "-")
 
 
-def described(document: Mapping[str, Any], site: str) -> list[Room]:
+def group_operations(document: Mapping[str, Any], site: str) -> list[Room]:
     """Return all operations by group, in the order of the document."""
     found: dict[str, list[Operation]] = {}
     schemas = document["components"]["schemas"]
     for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            name = told.get("tags", ["Other"])[0]
-            found.setdefault(name, []).append(operation(path, method.upper(), told, schemas, site))
+        for method, fields in methods.items():
+            name = fields.get("tags", ["Other"])[0]
+            found.setdefault(name, []).append(operation(path, method.upper(), fields, schemas, site))
     return [Room(name, tuple(operations)) for name, operations in found.items()]
 
 
-def operation(path: str, method: str, told: Mapping[str, Any], schemas: Schema, site: str) -> Operation:
-    body = content(told.get("requestBody", {}))
-    answers = [each for status, each in told["responses"].items() if str(status).startswith("2")]
+def operation(path: str, method: str, spec: Mapping[str, Any], schemas: Schema, site: str) -> Operation:
+    body = content(spec.get("requestBody", {}))
+    answers = [each for status, each in spec["responses"].items() if str(status).startswith("2")]
     return Operation(
-        name=told["operationId"],
+        name=spec["operationId"],
         method=method,
         path=path,
-        told=told.get("description", ""),
-        rule=worded(told["x-rule"]),
+        description=spec.get("description", ""),
+        rule=describe_rule(spec["x-rule"]),
         parameters=tuple(
-            Field(each["name"], kind(each["schema"], schemas), each.get("required", False), said(each))
-            for each in told.get("parameters", ())
+            Field(each["name"], kind(each["schema"], schemas), each.get("required", False), get_description(each))
+            for each in spec.get("parameters", ())
         ),
         body=tuple(fields(body, schemas)),
         answer=tuple(fields(content(answers[0]), schemas)) if answers else (),
-        example=curl(site, path, method, example(body, schemas) if body else None, takes_bytes(told)),
+        example=curl(site, path, method, example(body, schemas) if body else None, takes_bytes(spec)),
     )
 
 
-def worded(rule: str) -> str:
+def describe_rule(rule: str) -> str:
     """Return the required role and scope in words."""
     _, _, action = rule.partition(": ")
     return f"the {LEAST[Action(action)].label} role and the {action} scope" if action else "any token or session"
 
 
-def content(told: Mapping[str, Any]) -> Schema:
-    return told.get("content", {}).get("application/json", {}).get("schema", {})
+def content(fields: Mapping[str, Any]) -> Schema:
+    return fields.get("content", {}).get("application/json", {}).get("schema", {})
 
 
-def said(told: Mapping[str, Any]) -> str:
-    text: str = told.get("description") or told["schema"].get("description") or ""
+def get_description(parameter: Mapping[str, Any]) -> str:
+    text: str = parameter.get("description") or parameter["schema"].get("description") or ""
     return text
 
 
-def resolved(schema: Schema, schemas: Schema) -> Schema:
+def resolve_schema(schema: Schema, schemas: Schema) -> Schema:
     """Resolve a reference; for a nullable schema return the other part."""
     if name := schema.get("$ref"):
-        return resolved(schemas[name.rsplit("/", 1)[1]], schemas)
+        return resolve_schema(schemas[name.rsplit("/", 1)[1]], schemas)
     for several in ("anyOf", "allOf"):
         parts = [part for part in schema.get(several, ()) if part.get("type") != "null"]
         if len(parts) == 1:
-            return resolved(parts[0], schemas)
+            return resolve_schema(parts[0], schemas)
     return schema
 
 
 def kind(schema: Schema, schemas: Schema) -> str:
     """Return a schema in a word or two."""
     null = any(part.get("type") == "null" for part in schema.get("anyOf", ()))
-    whole = resolved(schema, schemas)
-    if "enum" in whole:
-        text = " | ".join(json.dumps(value) for value in whole["enum"])
-    elif "const" in whole:
-        text = json.dumps(whole["const"])
-    elif whole.get("type") == "array":
-        text = f"list of {kind(whole.get('items', {}), schemas)}"
-    elif parts := whole.get("anyOf"):
+    full = resolve_schema(schema, schemas)
+    if "enum" in full:
+        text = " | ".join(json.dumps(value) for value in full["enum"])
+    elif "const" in full:
+        text = json.dumps(full["const"])
+    elif full.get("type") == "array":
+        text = f"list of {kind(full.get('items', {}), schemas)}"
+    elif parts := full.get("anyOf"):
         text = " | ".join(kind(part, schemas) for part in parts if part.get("type") != "null")
     else:
-        text = whole.get("format") or whole.get("type", "any")
+        text = full.get("format") or full.get("type", "any")
     return f"{text} | null" if null else text
 
 
 def fields(schema: Schema, schemas: Schema, depth: int = 0) -> Iterator[Field]:
     """Yield the properties of a schema, each followed by its nested ones."""
-    whole = resolved(schema, schemas)
-    if whole.get("type") == "array":
-        yield from fields(whole.get("items", {}), schemas, depth)
+    full = resolve_schema(schema, schemas)
+    if full.get("type") == "array":
+        yield from fields(full.get("items", {}), schemas, depth)
         return
-    for name, each in whole.get("properties", {}).items():
-        yield Field(name, kind(each, schemas), name in whole.get("required", ()), each.get("description", ""), depth)
+    for name, each in full.get("properties", {}).items():
+        yield Field(name, kind(each, schemas), name in full.get("required", ()), each.get("description", ""), depth)
         if depth < DEEPEST:
             yield from fields(each, schemas, depth + 1)
 
 
 def example(schema: Schema, schemas: Schema, depth: int = 0) -> Any:
     """Return an example value of a schema, with only required properties."""
-    whole = resolved(schema, schemas)
+    full = resolve_schema(schema, schemas)
     for known in ("default", "const"):
-        if known in whole:
-            return whole[known]
-    if "enum" in whole:
-        return whole["enum"][0]
-    if whole.get("type") == "array":
-        return [example(whole.get("items", {}), schemas, depth + 1)] if depth < DEEPEST else []
-    if "properties" in whole:
-        wanted = [*whole.get("required", ())] or [*whole["properties"]][:1]
-        return {name: example(whole["properties"][name], schemas, depth + 1) for name in wanted}
-    if parts := whole.get("anyOf"):
+        if known in full:
+            return full[known]
+    if "enum" in full:
+        return full["enum"][0]
+    if full.get("type") == "array":
+        return [example(full.get("items", {}), schemas, depth + 1)] if depth < DEEPEST else []
+    if "properties" in full:
+        wanted = [*full.get("required", ())] or [*full["properties"]][:1]
+        return {name: example(full["properties"][name], schemas, depth + 1) for name in wanted}
+    if parts := full.get("anyOf"):
         return example(parts[0], schemas, depth + 1)
-    return EXAMPLES.get(whole.get("type", ""), "text")
+    return EXAMPLES.get(full.get("type", ""), "text")
 
 
-def takes_bytes(told: Mapping[str, Any]) -> bool:
-    return BYTES in told.get("requestBody", {}).get("content", {})
+def takes_bytes(fields: Mapping[str, Any]) -> bool:
+    return BYTES in fields.get("requestBody", {}).get("content", {})
 
 
 def curl(site: str, path: str, method: str, body: Any, bytes: bool = False) -> str:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from ninja import Schema
 from pydantic import Field
 
-from .errors import Refused
+from .errors import ApiError
 
 MOST = 200
 Item = TypeVar("Item")
@@ -55,5 +55,5 @@ def by_place(rows: Sequence[Any] | QuerySet, cursor: str, limit: int) -> dict[st
 
 def parse_cursor(cursor: str) -> int:
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16):
-        raise Refused(422, "This cursor is invalid.", "query.cursor", "Send the `next` value of the previous page.")
+        raise ApiError(422, "This cursor is invalid.", "query.cursor", "Send the `next` value of the previous page.")
     return int(cursor)

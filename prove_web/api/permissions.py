@@ -19,7 +19,7 @@ from ninja.utils import contribute_operation_callback
 from prove_web.accounts import permissions
 from prove_web.accounts.roles import Action
 
-from .auth import Guard, either
+from .auth import Guard, build_authenticators
 from .models import ApiToken
 from .paging import Description
 
@@ -29,14 +29,14 @@ NAMES = {"organisation": "The team's name in URLs.", "project": "The project's n
 
 def in_project(action: Action) -> Callable[[View], View]:
     """Guard an operation in one project: 404 for strangers, 403 for too low a role or a missing scope."""
-    guarded = permissions.in_project(action)(scoped(action))
-    return under(guarded, f"project: {action.value}", ("organisation", "project"))
+    guarded = permissions.in_project(action)(build_scope_check(action))
+    return build_guard_decorator(guarded, f"project: {action.value}", ("organisation", "project"))
 
 
 def in_organisation(action: Action) -> Callable[[View], View]:
     """Guard an operation in one organisation; tokens of a single project do not reach it."""
-    guarded = permissions.in_organisation(action)(scoped(action))
-    return under(guarded, f"organisation: {action.value}", ("organisation",))
+    guarded = permissions.in_organisation(action)(build_scope_check(action))
+    return build_guard_decorator(guarded, f"organisation: {action.value}", ("organisation",))
 
 
 def signed_in(view: View) -> View:
@@ -45,7 +45,7 @@ def signed_in(view: View) -> View:
     return view
 
 
-def under(guarded: View, rule: str, names: tuple[str, ...]) -> Callable[[View], View]:
+def build_guard_decorator(guarded: View, rule: str, names: tuple[str, ...]) -> Callable[[View], View]:
     def guard(request: Any) -> None:
         named = {name: request.resolver_match.kwargs[name] for name in names}
         reaches(request.auth, named)
@@ -66,7 +66,7 @@ def under(guarded: View, rule: str, names: tuple[str, ...]) -> Callable[[View], 
 
 def let(operation: Any, guard: Guard) -> None:
     """Put an operation under a guard, as Ninja does with its parameter `auth`."""
-    operation.auth_param = either(guard)
+    operation.auth_param = build_authenticators(guard)
     operation._set_auth(operation.auth_param)
 
 
@@ -82,7 +82,7 @@ def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
     return mine.replace(parameters=[request, *known, *(each.replace(kind=keyword) for each in rest)])
 
 
-def scoped(action: Action) -> View:
+def build_scope_check(action: Action) -> View:
     """Return a check whether the token has the scope; a session may do whatever its user may."""
 
     def check(request: Any) -> HttpResponse:

@@ -29,7 +29,7 @@ class Refusal(Schema):
     faults: list[Fault] = []
 
 
-class Strict(Schema):
+class StrictSchema(Schema):
     """A body that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid")

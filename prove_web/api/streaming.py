@@ -11,7 +11,7 @@ from django.http import StreamingHttpResponse
 JSON_LINES = "application/x-ndjson"
 
 
-def lines(rows: Iterable[Any], name: str) -> StreamingHttpResponse:
+def stream_json_lines(rows: Iterable[Any], name: str) -> StreamingHttpResponse:
     """Return one JSON value per line; the rows are read while they are sent."""
     return streaming((f"{json.dumps(row, ensure_ascii=False, default=str)}\n".encode() for row in rows), name)
 

@@ -34,10 +34,15 @@ def token_new(request: Any) -> HttpResponse:
     form = NewToken(request.POST, organisation=request.organisation, role=request.role)
     if not form.is_valid():
         return page(request, form, status=422)
-    told = form.cleaned_data
+    values = form.cleaned_data
     try:
         made, text = issue(
-            request.user, request.organisation, told["name"], told["scopes"], told["project"], told["days"] or None
+            request.user,
+            request.organisation,
+            values["name"],
+            values["scopes"],
+            values["project"],
+            values["days"] or None,
         )
     except TooMany as error:
         form.add_error(None, str(error))

@@ -37,7 +37,7 @@ def issue(
 
     Raises TooMany.
     """
-    if ApiToken.objects.good().filter(user=user, organisation=organisation).count() >= MOST:
+    if ApiToken.objects.filter_valid().filter(user=user, organisation=organisation).count() >= MOST:
         raise TooMany(f"The limit is {MOST} tokens per user and team. Revoke unused tokens first.")
     text = PREFIX + secrets.token_urlsafe(BYTES)
     made = ApiToken.objects.create(
@@ -46,21 +46,21 @@ def issue(
         project=project,
         name=name,
         scopes=[action.value for action in Action if action.value in {Action.VIEW.value, *scopes}],
-        hash=hashed(text),
+        hash=hash_token(text),
         expires_at=timezone.now() + timedelta(days=days) if days else None,
     )
     return made, text
 
 
-def hashed(text: str) -> str:
+def hash_token(text: str) -> str:
     """Return the text's hash; a plain hash is enough, because the text is random and long."""
     return sha256(text.encode()).hexdigest()
 
 
-def admitted(text: str) -> ApiToken | None:
+def authenticate_api_token(text: str) -> ApiToken | None:
     """Return the token of this text and record its use; None if it is revoked or expired, or its user has left."""
     related = ("user", "organisation", "project")
-    found = ApiToken.objects.good().filter(hash=hashed(text)).select_related(*related).first()
+    found = ApiToken.objects.filter_valid().filter(hash=hash_token(text)).select_related(*related).first()
     if found is None or not found.user.is_active:
         return None
     if not found.organisation.memberships.filter(user=found.user).exists():

@@ -13,12 +13,12 @@ from django.views.decorators.cache import never_cache
 
 from . import document_page, token_pages
 from .api import NAMESPACE, api
-from .errors import Refused
+from .errors import ApiError
 
 TOKENS = "<slug:organisation>/members/tokens/"
 
 
-def answering(patterns: Iterable[URLPattern]) -> list[URLPattern]:
+def adapt_operations(patterns: Iterable[URLPattern]) -> list[URLPattern]:
     """Adapt the operations as URLs of the site: they authenticate by themselves, and nothing is cached."""
     for each in patterns:
         each.callback = never_cache(login_not_required(handle_405(each.callback)))
@@ -35,18 +35,18 @@ def handle_405(view: Any) -> Any:
             return answer
         allowed = {"Allow": answer.headers["Allow"]}
         do = f"Allowed methods: {answer.headers['Allow']}."
-        return Refused(405, f"Method {request.method} is not allowed.", request.path, do, headers=allowed).answer()
+        return ApiError(405, f"Method {request.method} is not allowed.", request.path, do, headers=allowed).answer()
 
     return wrapper
 
 
 @login_not_required
-def nowhere(request: HttpRequest) -> HttpResponse:
+def respond_not_found(request: HttpRequest) -> HttpResponse:
     do = "See /api/v1/docs/ for all endpoints. URLs have no trailing slash."
-    return Refused(404, "Not found.", request.path, do).answer()
+    return ApiError(404, "Not found.", request.path, do).answer()
 
 
-operations = [*answering(api.urls[0]), re_path("", nowhere, name="nowhere")]
+operations = [*adapt_operations(api.urls[0]), re_path("", respond_not_found, name="nowhere")]
 urlpatterns = [
     path("api/v1/docs/", document_page.documents, name="api-docs"),
     path("api/v1/", include((operations, NAMESPACE), namespace=NAMESPACE)),

@@ -17,7 +17,7 @@ def environment_of(project: Project) -> Environment:
     return found
 
 
-def offered(project: Project) -> tuple[str, ...]:
+def list_enabled_servers(project: Project) -> tuple[str, ...]:
     """Return the names of the servers that are switched on, in the order of the catalogue."""
     off = set(environment_of(project).off)
     return tuple(name for name in SERVERS if name not in off)

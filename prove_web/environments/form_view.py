@@ -48,6 +48,10 @@ def page(
 
 def gateway_context(request: ProjectRequest) -> dict[str, Any]:
     """Return the state of the gateway, and those of its sessions that this user may see here."""
-    found, keeper = gateway.look(), gateway.keeps(request.user)
-    nobodys = found.nobodys() if keeper else []
-    return {"gateway": found, "keeper": keeper, "gateway_sessions": [*found.of(request.project), *nobodys]}
+    found, keeper = gateway.query_gateway(), gateway.can_manage_gateway(request.user)
+    nobodys = found.list_unowned_sessions() if keeper else []
+    return {
+        "gateway": found,
+        "keeper": keeper,
+        "gateway_sessions": [*found.list_project_sessions(request.project), *nobodys],
+    }

@@ -13,7 +13,7 @@ from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project, User
 from prove_web.servers.forms import MOST_SEED, SIZES
 
-from .enabled_servers import environment_of, offered
+from .enabled_servers import environment_of, list_enabled_servers
 from .models import Environment, ThirdParty
 
 MOST_WORDS = 40
@@ -41,7 +41,7 @@ class EnvironmentForm(forms.Form):
 
     def __init__(self, project: Project, data: Any = None):
         now = environment_of(project)
-        super().__init__(data, initial={"servers": offered(project), "seed": now.seed, "size": now.size})
+        super().__init__(data, initial={"servers": list_enabled_servers(project), "seed": now.seed, "size": now.size})
         self.fields["servers"].choices = [(name, name) for name in SERVERS]
         self.project = project
 
@@ -129,12 +129,14 @@ class ThirdPartyForm(forms.Form):
 
     def save(self, project: Project, user: User) -> ThirdParty | None:
         """Return the saved server; None, with an error at its field, if the name is taken."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             kind: self.cleaned_data.get(kind) or empty for kind, empty in (("command", []), ("url", ""))
         }
         try:
             with transaction.atomic():
-                return ThirdParty.objects.create(project=project, name=self.cleaned_data["name"], added_by=user, **told)
+                return ThirdParty.objects.create(
+                    project=project, name=self.cleaned_data["name"], added_by=user, **fields
+                )
         except IntegrityError:
             self.add_error("name", "The project already has a server with this name; choose another.")
             return None

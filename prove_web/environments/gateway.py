@@ -29,7 +29,7 @@ LARGEST = 50_000_000  # bytes of a response
 LOCAL = "127.0.0.1"
 
 
-class Away(Exception):
+class GatewayError(Exception):
     """Failure of the gateway to answer or to act; the message says why and what to do."""
 
 
@@ -60,10 +60,12 @@ class Session:
         )
 
     @classmethod
-    def read(cls, told: dict[str, Any], base: str) -> Session:
-        moments = {name: moment(told.pop(name)) for name in ("opened", "used", "ended")}
-        path = told.pop("path")
-        return cls(**{**told, "servers": tuple(told["servers"])}, **moments, address=f"{base}{path}" if path else "")
+    def read(cls, fields: dict[str, Any], base: str) -> Session:
+        moments = {name: moment(fields.pop(name)) for name in ("opened", "used", "ended")}
+        path = fields.pop("path")
+        return cls(
+            **{**fields, "servers": tuple(fields["servers"])}, **moments, address=f"{base}{path}" if path else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -104,15 +106,15 @@ class Gateway:
         }
         return "python -m mcp_servers --http " + " ".join(f"--{name} {path}" for name, path in options.items())
 
-    def of(self, project: Project) -> list[Session]:
+    def list_project_sessions(self, project: Project) -> list[Session]:
         return [one for one in self.sessions or () if one.owner == owner_of(project)]
 
-    def nobodys(self) -> list[Session]:
+    def list_unowned_sessions(self) -> list[Session]:
         """Return the sessions without an owner: those that clients named, and signed URLs of the operator."""
         return [one for one in self.sessions or () if not one.owner]
 
 
-def look() -> Gateway:
+def query_gateway() -> Gateway:
     """Query the admin socket; if that does not answer, the first page of the gateway on this machine."""
     wished = wish()
     known = {
@@ -121,13 +123,13 @@ def look() -> Gateway:
         "stopped_at": moment(wished.get("at")),
     }
     try:
-        told = ask({"do": "list"})
-    except Away:
+        state = send_admin_command({"do": "list"})
+    except GatewayError:
         port = envint("PROVE_MCP_PORT", PORT)
         return Gateway(address(LOCAL, port), welcomes(port), **known)
-    base = address(told["host"], told["port"])
-    sessions = tuple(Session.read(one, base) for one in told["sessions"])
-    return Gateway(base, True, sessions=sessions, idle=told["idle"], **known)
+    base = address(state["host"], state["port"])
+    sessions = tuple(Session.read(one, base) for one in state["sessions"])
+    return Gateway(base, True, sessions=sessions, idle=state["idle"], **known)
 
 
 def welcomes(port: int) -> bool:
@@ -141,7 +143,7 @@ def welcomes(port: int) -> bool:
         connection.close()
 
 
-def ask(question: dict[str, Any]) -> dict[str, Any]:
+def send_admin_command(question: dict[str, Any]) -> dict[str, Any]:
     """Return the response of the admin socket. Raises Away."""
     path = socket_path(settings.PROVE_DATA, "gateway")
     try:
@@ -150,12 +152,14 @@ def ask(question: dict[str, Any]) -> dict[str, Any]:
             line.connect(str(path))
             line.sendall(json.dumps(question).encode() + b"\n")
             with line.makefile("rb") as answers:
-                told: dict[str, Any] = json.loads(answers.readline(LARGEST))
+                response: dict[str, Any] = json.loads(answers.readline(LARGEST))
     except (OSError, ValueError):
-        raise Away("The gateway does not respond. Check its status below and start it if it is stopped.") from None
-    if "error" in told:
-        raise Away(str(told["error"]))
-    return told
+        raise GatewayError(
+            "The gateway does not respond. Check its status below and start it if it is stopped."
+        ) from None
+    if "error" in response:
+        raise GatewayError(str(response["error"]))
+    return response
 
 
 def moment(seconds: Any) -> datetime | None:
@@ -189,7 +193,7 @@ def start() -> None:
     stopped_file(settings.PROVE_DATA).unlink(missing_ok=True)
 
 
-def keeps(user: User) -> bool:
+def can_manage_gateway(user: User) -> bool:
     """Return whether the user may manage what all teams share: Maintainer or higher in every team."""
     enough = [role for role in Role if role.covers(Action.LAUNCH)]
     theirs = Membership.objects.filter(user=user, role__in=enough).values("organisation")

@@ -36,19 +36,19 @@ def state(request: ProjectRequest) -> HttpResponse:
 @require_POST
 def switch(request: ProjectRequest) -> HttpResponse:
     """Stop or start the gateway's process, for all teams."""
-    if not gateway.keeps(request.user):
+    if not gateway.can_manage_gateway(request.user):
         messages.error(request, SHARED)
-        return back(request)
-    if not gateway.look().supervised:
+        return redirect_to_environments(request)
+    if not gateway.query_gateway().supervised:
         messages.error(request, "The gateway was not started by this site. Stop or start it where it runs.")
-        return back(request)
+        return redirect_to_environments(request)
     if request.POST.get("do") == "stop":
         gateway.stop(request.user)
         messages.success(request, "Stopping the gateway. It stays stopped after a restart of the site.")
     else:
         gateway.start()
         messages.success(request, "Starting the gateway.")
-    return back(request, HERE)
+    return redirect_to_environments(request, HERE)
 
 
 @in_project(Action.ANNOTATE)
@@ -61,33 +61,33 @@ def new(request: ProjectRequest) -> HttpResponse:
     name = f"{form.cleaned_data['title'] or 'session'} {secrets.token_hex(3)}"
     world = {"seed": form.cleaned_data["seed"], "size": form.cleaned_data["size"]}
     try:
-        gateway.ask({"do": "open", "name": name, **world, "owner": gateway.owner_of(request.project)})
+        gateway.send_admin_command({"do": "open", "name": name, **world, "owner": gateway.owner_of(request.project)})
         messages.success(request, f"“{name}” started. Use its URL below in an MCP client.")
-    except gateway.Away as error:
+    except gateway.GatewayError as error:
         messages.error(request, str(error))
-        return back(request)
-    return back(request, HERE)
+        return redirect_to_environments(request)
+    return redirect_to_environments(request, HERE)
 
 
 @in_project(Action.ANNOTATE)
 @require_POST
 def session(request: ProjectRequest) -> HttpResponse:
     """Reset, end or start a session of this project, or an unowned one if the user may manage the gateway."""
-    shown = {one.id: one for one in gateway_context(request)["gateway_sessions"]}
+    sessions = {one.id: one for one in gateway_context(request)["gateway_sessions"]}
     what, session = request.POST.get("do", ""), request.POST.get("session", "")
     try:
         if what not in DONE:
-            raise gateway.Away(f"Unknown action. Use one of: {', '.join(DONE)}.")
-        if session not in shown:
-            raise gateway.Away("Session not found in this project: it has timed out.")
-        gateway.ask({"do": what, "session": session})
-        messages.success(request, f"“{shown[session].name}”: {DONE[what]}")
-    except gateway.Away as error:
+            raise gateway.GatewayError(f"Unknown action. Use one of: {', '.join(DONE)}.")
+        if session not in sessions:
+            raise gateway.GatewayError("Session not found in this project: it has timed out.")
+        gateway.send_admin_command({"do": what, "session": session})
+        messages.success(request, f"“{sessions[session].name}”: {DONE[what]}")
+    except gateway.GatewayError as error:
         messages.error(request, str(error))
-        return back(request)
-    return back(request, HERE)
+        return redirect_to_environments(request)
+    return redirect_to_environments(request, HERE)
 
 
-def back(request: ProjectRequest, to: str = "") -> HttpResponse:
+def redirect_to_environments(request: ProjectRequest, to: str = "") -> HttpResponse:
     """Redirect to the top of the page, where errors are shown, or to the part that shows the result."""
     return redirect(reverse("environments", args=request.project.path) + to)

@@ -60,7 +60,7 @@ class Health:
             return "never"
         if not self.known.ok:
             return "broken"
-        return "kept" if self.known.fingerprint == fingerprint((self.server,)) else "stale"
+        return "passed" if self.known.fingerprint == fingerprint((self.server,)) else "stale"
 
     @property
     def at_work(self) -> bool:
@@ -73,8 +73,8 @@ class Health:
     @property
     def laws(self) -> list[tuple[str, int]]:
         """The invariants in words, each with the number of its violations."""
-        told: dict[str, Any] = self.known.found.get("laws", {}) if self.known else {}
-        return [(title, told[law]) for law, title in LAWS.items() if law in told]
+        counts: dict[str, Any] = self.known.found.get("laws", {}) if self.known else {}
+        return [(title, counts[law]) for law, title in LAWS.items() if law in counts]
 
     @property
     def rows(self) -> dict[str, int]:

@@ -15,6 +15,6 @@ def check(check: int) -> None:
     from .models import ServerCheck
     from .server_checks import run
 
-    asked = ServerCheck.objects.filter(pk=check, ended_at=None).first()
-    if asked is not None:
-        run(asked)
+    requested = ServerCheck.objects.filter(pk=check, ended_at=None).first()
+    if requested is not None:
+        run(requested)

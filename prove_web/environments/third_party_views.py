@@ -33,7 +33,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Tried:
+class ServerTestResult:
     """Result of a test: tools, and the result of the called one; or why it failed, with the last output."""
 
     tools: tuple[Tool, ...] = ()
@@ -43,23 +43,23 @@ class Tried:
     error: str = ""
 
 
-def allowed(server: ThirdParty) -> bool:
+def is_server_allowed(server: ThirdParty) -> bool:
     return ("command" if server.command else "url") in settings.EXTERNAL_SERVERS
 
 
-def attempt(server: ThirdParty, tool: str = "", arguments: str = "{}") -> Tried:
+def attempt(server: ThirdParty, tool: str = "", arguments: str = "{}") -> ServerTestResult:
     """Start the server, list its tools, call one if named, close it."""
-    if not allowed(server):
-        return Tried(error="The operator of this site does not allow this server (PROVE_EXTERNAL_SERVERS).")
+    if not is_server_allowed(server):
+        return ServerTestResult(error="The operator of this site does not allow this server (PROVE_EXTERNAL_SERVERS).")
     if not turns.acquire(blocking=False):
-        return Tried(error="Other servers are being tested. Try again in a few seconds.")
+        return ServerTestResult(error="Other servers are being tested. Try again in a few seconds.")
     try:
-        return talked(server, tool, arguments)
+        return run_server_test(server, tool, arguments)
     finally:
         turns.release()
 
 
-def talked(server: ThirdParty, tool: str, arguments: str) -> Tried:
+def run_server_test(server: ThirdParty, tool: str, arguments: str) -> ServerTestResult:
     from mcp_servers.external import External  # loads the MCP library, which other pages do not need
     from mcp_servers.kit import ServerFailed
 
@@ -70,11 +70,11 @@ def talked(server: ThirdParty, tool: str, arguments: str) -> Tried:
         with external.open() as session:
             tools = tuple(Tool(one.name, one.description or "", one.input_schema) for one in session.tools.values())
             if not tool:
-                return Tried(tools)
+                return ServerTestResult(tools)
             reply = session.call(tool, arguments)
-            return Tried(tools, tool, reply.ok, reply.text)
+            return ServerTestResult(tools, tool, reply.ok, reply.text)
     except ServerFailed as error:
-        return Tried(tools, tool, error=str(error))
+        return ServerTestResult(tools, tool, error=str(error))
 
 
 LONGEST = 20_000  # characters of the arguments of a test
@@ -96,13 +96,19 @@ def add(request: ProjectRequest) -> HttpResponse:
 
 
 @in_project(Action.MANAGE)
-def one(request: ProjectRequest, other: int) -> HttpResponse:
+def show_third_party_server(request: ProjectRequest, other: int) -> HttpResponse:
     """Show a server; on POST start it, list its tools, and call the named one."""
     found = get_object_or_404(ThirdParty, project=request.project, pk=other)
     tool = request.POST.get("tool", "").strip()[:200]
     arguments = request.POST.get("arguments", "")[:LONGEST].strip() or "{}"
     tried = attempt(found, tool, arguments) if request.method == "POST" else None
-    context = {"other": found, "tried": tried, "tool": tool, "arguments": arguments, "allowed": allowed(found)}
+    context = {
+        "other": found,
+        "tried": tried,
+        "tool": tool,
+        "arguments": arguments,
+        "allowed": is_server_allowed(found),
+    }
     return render(request, "environments/third_party.html", context)
 
 

@@ -15,6 +15,6 @@ urlpatterns = [
     path("environments/check/", views.check_all, name="servers-check"),
     path("environments/check/<slug:server>/", views.check, name="server-check"),
     path("environments/third-party/", third_party_views.add, name="third-party-add"),
-    path("environments/third-party/<int:other>/", third_party_views.one, name="third-party"),
+    path("environments/third-party/<int:other>/", third_party_views.show_third_party_server, name="third-party"),
     path("environments/third-party/<int:other>/remove/", third_party_views.remove, name="third-party-remove"),
 ]

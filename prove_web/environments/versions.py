@@ -16,7 +16,7 @@ from prove_web.trajectories.models import Dataset, Trajectory
 
 from .models import ServerVersion
 
-SHOWN = 10  # versions of one server
+MAX_LISTED = 10  # versions of one server
 Schemas = dict[str, Any]
 
 
@@ -78,16 +78,16 @@ def changes(before: Schemas, now: Schemas) -> tuple[ToolChange, ...]:
     added = [ToolChange(name, "added") for name in now if name not in before]
     removed = [ToolChange(name, "removed") for name in before if name not in now]
     same = [name for name in now if name in before and now[name] != before[name]]
-    changed = [ToolChange(name, "changed", tuple(lines(before[name], now[name]))) for name in same]
+    changed = [ToolChange(name, "changed", tuple(diff_schemas(before[name], now[name]))) for name in same]
     return (*added, *removed, *changed)
 
 
-def lines(before: Any, now: Any, where: str = "") -> Iterator[tuple[str, str | None, str | None]]:
+def diff_schemas(before: Any, now: Any, where: str = "") -> Iterator[tuple[str, str | None, str | None]]:
     """Yield the leaves in which two schemas differ."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys((*before, *now)):
             if before.get(key) != now.get(key) or (key in before) != (key in now):
-                yield from lines(before.get(key), now.get(key), f"{where}.{key}" if where else str(key))
+                yield from diff_schemas(before.get(key), now.get(key), f"{where}.{key}" if where else str(key))
     else:
         yield where, text(before), text(now)
 
@@ -100,13 +100,13 @@ def text(value: Any) -> str | None:
 
 def history(server: str, project: Project) -> list[Change]:
     """Return the newest versions of a server, newest first."""
-    rows = list(ServerVersion.objects.filter(server=server)[: SHOWN + 1])
+    rows = list(ServerVersion.objects.filter(server=server)[: MAX_LISTED + 1])
     found, made = [], find_datasets(project, server)
     for version, before in zip(rows, [*rows, None][1:], strict=True):
         what = changes(before.schemas, version.schemas) if before else ()
         touches = tuple(one for one, other in made if other and one.created_at < version.seen_at) if before else ()
         found.append(Change(version, before is None, what, touches))
-    return found[:SHOWN]
+    return found[:MAX_LISTED]
 
 
 def find_datasets(project: Project, server: str) -> list[tuple[Dataset, bool]]:
@@ -114,13 +114,15 @@ def find_datasets(project: Project, server: str) -> list[tuple[Dataset, bool]]:
 
     One trajectory represents its dataset, which one job created with one version of the code.
     """
-    rows = Trajectory.objects.of(project).filter(servers__contains=server).order_by()
+    rows = Trajectory.objects.filter_by_project(project).filter(servers__contains=server).order_by()
     firsts = rows.values("dataset").annotate(first=Min("pk")).values_list("first", flat=True)
-    told = Trajectory.objects.filter(pk__in=list(firsts)).values_list(
+    trajectories = Trajectory.objects.filter(pk__in=list(firsts)).values_list(
         "dataset", "servers", "record__fingerprint", "dataset__job__created_at"
     )
     other = {
-        dataset: print != today(names) for dataset, names, print, _ in told if server in names.split(",") and print
+        dataset: print != today(names)
+        for dataset, names, print, _ in trajectories
+        if server in names.split(",") and print
     }
     sets = Dataset.objects.filter(pk__in=other).select_related("project__organisation").defer("job__result")
     return [(one, other[one.pk]) for one in sets]

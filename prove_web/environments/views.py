@@ -35,8 +35,8 @@ def save(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return page(request, form, status=UNPROCESSABLE)
     off = form.save().off
-    told = f"{len(off)} of {len(SERVERS)} servers disabled" if off else "All servers enabled"
-    messages.success(request, f"{told}.")
+    text = f"{len(off)} of {len(SERVERS)} servers disabled" if off else "All servers enabled"
+    messages.success(request, f"{text}.")
     return redirect("environments", *request.project.path)
 
 
@@ -70,19 +70,19 @@ def check_all(request: ProjectRequest) -> HttpResponse:
 
 def start(request: ProjectRequest, servers: list[str]) -> None:
     """Request checks of servers that are not being checked; show an error if none can be requested."""
-    if why := ask(servers):
+    if why := request_checks(servers):
         messages.error(request, why)
 
 
-def ask(servers: list[str]) -> str:
+def request_checks(servers: list[str]) -> str:
     """Request checks of servers that are not being checked. Return why that failed, or ""."""
     known = server_checks.health(servers)
     for name in servers:
         if known[name].at_work:
             continue
-        asked = server_checks.create_check(name)
-        if not broker.later(CHECK, check=asked.pk):
+        created = server_checks.create_check(name)
+        if not broker.enqueue_task(CHECK, check=created.pk):
             why = "The broker does not respond, so the check was not started."
-            ServerCheck.objects.filter(pk=asked.pk).update(error=why, ended_at=timezone.now())
+            ServerCheck.objects.filter(pk=created.pk).update(error=why, ended_at=timezone.now())
             return f"{why} Try again later, or run: manage.py check_servers {name}"
     return ""

@@ -14,8 +14,8 @@ from prove_web.experiments.models import Run
 from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.models import BEST
 
+from .evaluation_launch import launch
 from .forms import title_of
-from .launching import launch
 from .models import Evaluation
 from .policies import LAST, Origin, of_dataset, resolve_model_name
 
@@ -32,16 +32,16 @@ def evaluate_after(run: Run, user: User | None, benchmarks: Sequence[str], limit
 
 def measures(run: Run) -> bool:
     """Return whether the run has held-out evaluations during training."""
-    asked = run.config.get("evaluate_every") and run.config.get("held_out")
+    requested = run.config.get("evaluate_every") and run.config.get("held_out")
     shared = run.config.get("sharding") in SPREAD  # no process has the whole model, so none evaluates
-    return bool(asked) and not shared and run.dataset.trajectories.filter(split="held_out").exists()
+    return bool(requested) and not shared and run.dataset.trajectories.filter(split="held_out").exists()
 
 
 def spec_of(source: Origin, benchmark: str, limit: int | None) -> dict[str, Any]:
     assert source.run
     policy = f"run:{source.run.job_id}" + (f"/{BEST}" if source.checkpoint == BEST else "")
-    asked = {"project": source.run.project_id, "benchmark": benchmark, "source": "folder", "policy": policy}
+    spec = {"project": source.run.project_id, "benchmark": benchmark, "source": "folder", "policy": policy}
     takes_servers = any(option.name == "servers" for option in KNOWN[benchmark].options)
     servers = of_dataset(source.run) if takes_servers else ""
-    asked |= {"options": {"servers": servers}} if servers else {}
-    return asked | {"model": resolve_model_name(policy, "", source)} | ({"limit": limit} if limit else {})
+    spec |= {"options": {"servers": servers}} if servers else {}
+    return spec | {"model": resolve_model_name(policy, "", source)} | ({"limit": limit} if limit else {})

@@ -9,7 +9,7 @@ from django.db.models.functions import Cast, Coalesce, Now
 from .models import Evaluation
 
 
-def listed(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+def annotate_evaluations(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
     """Annotate with `low`, `high` and `took`; the large reports are not read."""
     overall = KeyTransform("overall", KeyTransform("report", "job__result"))
     ended = Coalesce(F("job__ended_at"), Now())

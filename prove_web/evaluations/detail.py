@@ -17,7 +17,7 @@ from prove_web.live.hints import advice
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.report import Report
 
-from .items import listed
+from .items import build_item_list_context
 from .models import Evaluation
 from .querysets import choices, evaluation_of
 from .reports import groups_of, lines_of, paper_model, reasons, references, report_of, so_far, sum_lines, title_of
@@ -72,7 +72,7 @@ def failures_of(evaluation: Evaluation, categories: list[str]) -> list[Failure]:
     ]
 
 
-SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")
+SPEC_FIELDS = ("categories", "limit", "trials", "temperature", "options")
 
 
 @in_project(Action.VIEW)
@@ -80,11 +80,11 @@ SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")
 def evaluation_page(request: ProjectRequest, evaluation: int) -> HttpResponse:
     """Show the page, or for htmx only its changing part. `?beside=` is the paper's model to compare with."""
     found = evaluation_of(request.project, evaluation)
-    context = moving(found, request.GET.get("beside", ""))
+    context = build_live_context(found, request.GET.get("beside", ""))
     if request.htmx:
         return render(request, "evaluations/now.html", context)
     categories, failures = [line.name for line in context["lines"]], [one.kind for one in context["failures"]]
-    context |= listed(found, request.GET, categories, failures)
+    context |= build_item_list_context(found, request.GET, categories, failures)
     context |= {
         "facts": facts(found, context["report"]),
         "choices": choices(found),
@@ -93,7 +93,7 @@ def evaluation_page(request: ProjectRequest, evaluation: int) -> HttpResponse:
     return render(request, "evaluations/evaluation.html", context)
 
 
-def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
+def build_live_context(evaluation: Evaluation, beside: str) -> dict[str, Any]:
     report = report_of(evaluation)
     model = paper_model(evaluation, beside) if evaluation.benchmark in published_scores.BENCHMARKS else ""
     marked = references(evaluation.benchmark, model)
@@ -110,7 +110,7 @@ def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
         "has_goals": any(line.goal_success is not None for line in lines),
         "acts": act_rows(report.acts) if report else [],
         "overall": overall,
-        "whole": None if report else sum_lines(lines),
+        "so_far": None if report else sum_lines(lines),
         "trials": max((len(line.pass_hat) for line in lines), default=0),
         "failures": failures_of(evaluation, [line.name for line in lines]),
         "reasons": reasons(report) if report else [],
@@ -131,24 +131,27 @@ def cost(evaluation: Evaluation) -> dict[str, Any]:
 def facts(evaluation: Evaluation, report: Report | None) -> list[tuple[str, Any]]:
     """Return the evaluated model, benchmark and settings as (label, value)."""
     spec = evaluation.job.spec
-    told = [("Benchmark", title_of(evaluation.benchmark)), ("Version", evaluation.version or "unknown")]
-    told.append(("Model", evaluation.model or "unknown"))
+    rows = [("Benchmark", title_of(evaluation.benchmark)), ("Version", evaluation.version or "unknown")]
+    rows.append(("Model", evaluation.model or "unknown"))
     identity = report.identity if report else None
     style = identity.style if identity else spec.get("style", "")
-    told += [("Tool format", {"tools": "tool calls", "prompt": "in the prompt"}.get(style, style))] if style else []
-    told += [(name.replace("_", " ").capitalize(), written(value)) for name, value in evaluation.settings.items()]
-    told += [
+    rows += [("Tool format", {"tools": "tool calls", "prompt": "in the prompt"}.get(style, style))] if style else []
+    rows += [
+        (name.replace("_", " ").capitalize(), format_setting_value(value))
+        for name, value in evaluation.settings.items()
+    ]
+    rows += [
         (name.replace("_", " ").capitalize(), value) for name, value in (identity.sampling if identity else {}).items()
     ]
-    asked = {name: spec[name] for name in SHOWN_SPEC if spec.get(name) and (name != "temperature" or not identity)}
-    if asked.get("trials") == 1:
-        del asked["trials"]
-    if "limit" in asked:
-        asked["limit"] = f"the first {asked['limit']} of each category"
-    return [*told, *((name.capitalize(), written(value)) for name, value in asked.items())]
+    requested = {name: spec[name] for name in SPEC_FIELDS if spec.get(name) and (name != "temperature" or not identity)}
+    if requested.get("trials") == 1:
+        del requested["trials"]
+    if "limit" in requested:
+        requested["limit"] = f"the first {requested['limit']} of each category"
+    return [*rows, *((name.capitalize(), format_setting_value(value)) for name, value in requested.items())]
 
 
-def written(value: Any) -> Any:
+def format_setting_value(value: Any) -> Any:
     if isinstance(value, dict):
         return ", ".join(f"{name}={given}" for name, given in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value

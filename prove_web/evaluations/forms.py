@@ -12,7 +12,7 @@ from prove_web.accounts.models import Project
 from prove_web.experiments.forms import usable
 from prove_web.experiments.initial_policy import PolicyField
 from training_worker.prove.benchmarks.allowlist import ENDPOINTS, URL, leads_out
-from training_worker.prove.benchmarks.registry import KNOWN, Known, Option
+from training_worker.prove.benchmarks.registry import KNOWN, BenchmarkSpec, Option
 
 from .models import Evaluation
 from .policies import ENDPOINT, SOURCE, choices, endpoint_choices, of_run, origin, resolve_model_name, trained_on
@@ -20,12 +20,12 @@ from .policies import ENDPOINT, SOURCE, choices, endpoint_choices, of_run, origi
 OPTION = "option_"
 ALL = "all"
 STYLES = (("tools", "Native tool calls"), ("prompt", "Tools in the prompt"))
-WHOLE = forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"})
+INTEGER_INPUT = forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"})
 
 
-def missing(one: Known) -> str:
+def get_missing_requirement(one: BenchmarkSpec) -> str:
     """Return what a benchmark lacks here and how to install it; "" if it is ready."""
-    return one.missing(Path(settings.PROVE_DATA) / "benchmarks")
+    return one.describe_missing_requirement(Path(settings.PROVE_DATA) / "benchmarks")
 
 
 class EvaluationForm(forms.Form):
@@ -45,14 +45,14 @@ class EvaluationForm(forms.Form):
         min_value=1,
         max_value=100_000,
         required=False,
-        widget=WHOLE,
+        widget=INTEGER_INPUT,
         help_text="Runs only the first N items of each category. Empty: all.",
     )
     trials = forms.IntegerField(
         min_value=1,
         max_value=100,
         initial=1,
-        widget=WHOLE,
+        widget=INTEGER_INPUT,
         help_text="Attempts per item. More than one adds pass^k to the report.",
     )
     temperature = forms.FloatField(
@@ -88,7 +88,7 @@ class EvaluationForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
-        if given.get("benchmark") == self.known.name and (reason := missing(self.known)):
+        if given.get("benchmark") == self.known.name and (reason := get_missing_requirement(self.known)):
             self.add_error("benchmark", reason)
         if given.get("policy") == ENDPOINT:
             self.check_endpoint(given)
@@ -112,13 +112,13 @@ class EvaluationForm(forms.Form):
     def spec(self) -> dict[str, Any]:
         """Return the job specification for the worker."""
         given, policy = self.cleaned_data, self.cleaned_data["policy"]
-        asked = resolve_model_name(policy, given["model"], origin(self.project, policy))
+        model = resolve_model_name(policy, given["model"], origin(self.project, policy))
         found: dict[str, Any] = {"project": self.project.pk, "benchmark": self.known.name, "style": given["style"]}
         if policy.startswith(SOURCE):
             found["source"] = policy.removeprefix(SOURCE)
-            found |= {"url": given["endpoint"], "model": asked} if policy == ENDPOINT else {}
+            found |= {"url": given["endpoint"], "model": model} if policy == ENDPOINT else {}
         else:
-            found |= {"source": "folder", "policy": policy, "model": asked}
+            found |= {"source": "folder", "policy": policy, "model": model}
         usual = {option.name: option.default for option in self.known.options}
         options = {name: given[OPTION + name].strip() for name in usual}
         if "servers" in usual:
@@ -148,14 +148,14 @@ def option_field(option: Option, project: Project) -> forms.Field:
     return forms.CharField(label=label, help_text=about, initial=option.default, required=False, max_length=500)
 
 
-def title_of(what: str, known: Known, spec: dict[str, Any]) -> str:
+def title_of(what: str, known: BenchmarkSpec, spec: dict[str, Any]) -> str:
     """Return a title such as `Run 3, best checkpoint, on BFCL multi-turn`, truncated to 80 characters."""
     what = what or {"oracle": "Ground truth", "silent": "Silent baseline"}.get(spec["source"], "Model")
     text = f"{what} on {known.title}"
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def copied(evaluation: Evaluation) -> dict[str, Any]:
+def build_clone_values(evaluation: Evaluation) -> dict[str, Any]:
     """Return the initial form values for a copy of this evaluation."""
     spec = evaluation.job.spec
     folder = spec.get("source") == "folder"

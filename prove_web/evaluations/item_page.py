@@ -13,9 +13,9 @@ from prove_web.trajectories.conversation import of_rollout
 from training_worker.prove.benchmarks.protocol import task_of
 from training_worker.prove.trajectory import dumps
 
-from .items import filtered
+from .items import build_item_filter
 from .models import Evaluation, EvaluationItem
-from .querysets import evaluation_of, others, why_not
+from .querysets import evaluation_of, list_other_evaluations, why_not
 from .reports import title_of
 from .storage import NoConversation, result_of
 
@@ -36,7 +36,7 @@ def evaluation_item(request: ProjectRequest, evaluation: int, line: int) -> Http
     """Show an item; `line` counts from 0. The query filters and sorts the items that previous and next step through."""
     found = evaluation_of(request.project, evaluation)
     row = item_at(found, line)
-    narrowed = filtered(found, request.GET)
+    narrowed = build_item_filter(found, request.GET)
     context: dict[str, Any] = {
         "evaluation": found,
         "item": row,
@@ -44,7 +44,7 @@ def evaluation_item(request: ProjectRequest, evaluation: int, line: int) -> Http
         "filter": narrowed,
         **neighbours(list(narrowed.ordered.values_list("line", flat=True)), line),
         "trials": trials(row),
-        "elsewhere": elsewhere(row),
+        "elsewhere": list_counterpart_items(row),
     }
     try:
         result = result_of(row)
@@ -73,9 +73,9 @@ def trials(row: EvaluationItem) -> list[EvaluationItem]:
     return found if len(found) > 1 else []
 
 
-def elsewhere(row: EvaluationItem) -> list[EvaluationItem]:
+def list_counterpart_items(row: EvaluationItem) -> list[EvaluationItem]:
     """Return the same item in other comparable evaluations, newest first."""
-    comparable = [one for one in others(row.evaluation) if not why_not(one, row.evaluation)]
+    comparable = [one for one in list_other_evaluations(row.evaluation) if not why_not(one, row.evaluation)]
     by_key = {one.pk: one for one in comparable}
     found = list(EvaluationItem.objects.filter(evaluation__in=by_key, item=row.item).order_by("-evaluation__number"))
     for one in found:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.querysets import column
-from prove_web.trajectories.filters import tidy
+from prove_web.trajectories.filters import build_query_string
 
 from .models import Evaluation, EvaluationItem
 from .querysets import evaluation_of
@@ -39,38 +39,38 @@ class ItemFilter(django_filters.FilterSet):
 
     q = django_filters.CharFilter(
         label="Search",
-        method="words",
+        method="filter_words",
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search", "placeholder": "Part of an ID"}),
     )
     category = django_filters.CharFilter(widget=forms.Select, label="Category")
-    outcome = django_filters.ChoiceFilter(choices=OUTCOMES, empty_label="Any", method="ended", label="Outcome")
+    outcome = django_filters.ChoiceFilter(choices=OUTCOMES, empty_label="Any", method="filter_outcome", label="Outcome")
     failure = django_filters.CharFilter(widget=forms.Select, label="Failure")
 
     class Meta:
         model = EvaluationItem
         fields: list[str] = []
 
-    def words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+    def filter_words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         for word in value.split():
             rows = rows.filter(Q(item__icontains=word))
         return rows
 
-    def ended(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+    def filter_outcome(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(passed=value == "passed")
 
     def offer(self, **choices: list[str]) -> None:
         """Set the choices of the fields that have no fixed values."""
         for name, values in choices.items():
-            asked = self.data.get(name, "")
-            known = [*values, *([asked] if asked and asked not in values else [])]
-            shown = [(value, value.replace("_", " ")) for value in known if value]
-            self.form.fields[name].widget.choices = [("", "Any"), *shown]
+            current = self.data.get(name, "")
+            known = [*values, *([current] if current and current not in values else [])]
+            options = [(value, value.replace("_", " ")) for value in known if value]
+            self.form.fields[name].widget.choices = [("", "Any"), *options]
 
     @property
     def sort(self) -> str:
-        asked = self.data.get("sort", "")
-        return asked if asked.removeprefix("-") in SORTS else ""
+        order = self.data.get("sort", "")
+        return order if order.removeprefix("-") in SORTS else ""
 
     @property
     def ordered(self) -> QuerySet[EvaluationItem]:
@@ -81,21 +81,23 @@ class ItemFilter(django_filters.FilterSet):
 
     @property
     def narrowed(self) -> bool:
-        return bool(tidy({name: value for name, value in self.data.items() if name in self.filters}))
+        return bool(build_query_string({name: value for name, value in self.data.items() if name in self.filters}))
 
     @property
     def address(self) -> str:
         """Return the equivalent query string without empty values and without the page."""
-        return tidy({name: value for name, value in self.data.items() if name in (*self.filters, "sort")})
+        return build_query_string({name: value for name, value in self.data.items() if name in (*self.filters, "sort")})
 
 
-def filtered(evaluation: Evaluation, query: QueryDict) -> ItemFilter:
+def build_item_filter(evaluation: Evaluation, query: QueryDict) -> ItemFilter:
     return ItemFilter(query, queryset=evaluation.items.all())
 
 
-def listed(evaluation: Evaluation, query: QueryDict, categories: list[str], failures: list[str]) -> dict[str, Any]:
+def build_item_list_context(
+    evaluation: Evaluation, query: QueryDict, categories: list[str], failures: list[str]
+) -> dict[str, Any]:
     """Return the context of the item list, in two queries."""
-    found = filtered(evaluation, query)
+    found = build_item_filter(evaluation, query)
     found.offer(category=categories, failure=failures)
     return {
         "evaluation": evaluation,
@@ -113,7 +115,7 @@ def evaluation_items(request: ProjectRequest, evaluation: int) -> HttpResponse:
     With `now`, the page refreshes its current list, and its address stays unchanged.
     """
     found = evaluation_of(request.project, evaluation)
-    query = tidy({name: value for name, value in request.GET.dict().items() if name != "now"})
+    query = build_query_string({name: value for name, value in request.GET.dict().items() if name != "now"})
     address = f"{found.get_absolute_url()}?{query}".removesuffix("?")
     if not request.htmx:
         return redirect(f"{address}#items")
@@ -121,7 +123,9 @@ def evaluation_items(request: ProjectRequest, evaluation: int) -> HttpResponse:
     rows = found.items.order_by()
     categories = sorted(rows.values_list("category", flat=True).distinct())
     failures = sorted(rows.filter(passed=False).values_list("failure", flat=True).distinct())
-    response = render(request, "evaluations/items.html", listed(found, request.GET, categories, failures))
+    response = render(
+        request, "evaluations/items.html", build_item_list_context(found, request.GET, categories, failures)
+    )
     if not quiet:
         response["HX-Push-Url"] = address
     return response

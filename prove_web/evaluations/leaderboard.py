@@ -19,7 +19,7 @@ from training_worker.prove.benchmarks.intervals import Score
 from training_worker.prove.benchmarks.registry import KNOWN
 
 from .models import Evaluation
-from .ranking import Board, Cell, Standing, boards, cell, ended
+from .ranking import Board, Cell, LeaderboardRow, boards, cell, load_finished_evaluations
 from .reports import title_of
 
 
@@ -59,7 +59,7 @@ class Entry:
     title: str
     about: str
     evaluations: int
-    first: Standing | None
+    first: LeaderboardRow | None
     paper: published_scores.Row | None
 
 
@@ -71,14 +71,14 @@ def names_of(found: Sequence[Evaluation]) -> list[str]:
 @in_project(Action.VIEW)
 @require_safe
 def leaderboards(request: ProjectRequest) -> HttpResponse:
-    found = ended(request.project)
+    found = load_finished_evaluations(request.project)
     entries = [entry(name, [one for one in found if one.benchmark == name]) for name in names_of(found)]
     return render(request, "evaluations/leaderboards.html", {"entries": entries, "any": bool(found)})
 
 
 def entry(name: str, found: list[Evaluation]) -> Entry:
     newest = boards(found)[:1]
-    rows = [one for one in published_scores.rows(name) if one.stage == "PROVE"]
+    rows = [one for one in published_scores.list_published_rows(name) if one.stage == "PROVE"]
     return Entry(
         name=name,
         title=title_of(name),
@@ -93,23 +93,23 @@ def entry(name: str, found: list[Evaluation]) -> Entry:
 @require_safe
 def leaderboard(request: ProjectRequest, benchmark: str) -> HttpResponse:
     """Show a leaderboard; `?sort=` is a column, descending with a leading minus."""
-    found = ended(request.project, benchmark)
+    found = load_finished_evaluations(request.project, benchmark)
     if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
         raise Http404(f"Unknown benchmark {benchmark!r}.")
     sort = request.GET.get("sort", "")
-    shown = boards(found, sort)
-    columns = shown[0].columns if shown else (*published_scores.COLUMNS.get(benchmark, ()), published_scores.OVERALL)
+    ranked = boards(found, sort)
+    columns = ranked[0].columns if ranked else (*published_scores.COLUMNS.get(benchmark, ()), published_scores.OVERALL)
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "title": title_of(benchmark),
         "about": KNOWN[benchmark].about if benchmark in KNOWN else "",
         "names": [(name, title_of(name)) for name in names_of(found)],
-        "boards": [(board, headings(board.columns, sort)) for board in shown],
-        "rows": [row_cells(row, columns) for row in sorted_rows(published_scores.rows(benchmark), sort)],
+        "boards": [(board, headings(board.columns, sort)) for board in ranked],
+        "rows": [row_cells(row, columns) for row in sorted_rows(published_scores.list_published_rows(benchmark), sort)],
         "paper_headings": headings(columns, sort),
-        "aligned": bool(shown) and set(published_scores.COLUMNS.get(benchmark, ())) <= set(columns),
+        "aligned": bool(ranked) and set(published_scores.COLUMNS.get(benchmark, ())) <= set(columns),
         "variants": variants(benchmark),
-        "slopes": ours(request.project.path, shown),
+        "slopes": list_trained_model_slopes(request.project.path, ranked),
         "papers": papers(benchmark),
         "source": published_scores.SOURCE,
     }
@@ -137,14 +137,14 @@ def row_cells(row: published_scores.Row, columns: Sequence[str]) -> dict[str, An
 
 def variants(benchmark: str) -> list[tuple[str, str, float, float]]:
     """Return the paper's other training variants as (model, variant, score, change)."""
-    told = published_scores.variants() if benchmark in published_scores.BENCHMARKS else ()
-    return [(one.model, one.what, one.scores[benchmark], one.change[benchmark]) for one in told]
+    published = published_scores.variants() if benchmark in published_scores.BENCHMARKS else ()
+    return [(one.model, one.what, one.scores[benchmark], one.change[benchmark]) for one in published]
 
 
-def ours(path: Any, shown: Sequence[Board]) -> list[Slope]:
+def list_trained_model_slopes(path: Any, leaderboards: Sequence[Board]) -> list[Slope]:
     """Return each trained model's change from its initial model, where both were evaluated."""
     slopes = []
-    for one in (one for board in shown for one in board.standings):
+    for one in (one for board in leaderboards for one in board.standings):
         if one.overall and one.base and one.base.scored:
             url = reverse("evaluation-compare", args=[*path, one.evaluation.number])
             name = f"{one.evaluation.run}, {one.evaluation.checkpoint}"
@@ -161,5 +161,5 @@ def score_of(one: Cell) -> Score:
 
 
 def papers(benchmark: str) -> list[Slope]:
-    told = {(one.model, one.stage): one.overall for one in published_scores.rows(benchmark)}
-    return [Slope(model, told[model, "base"], told[model, "PROVE"]) for model in published_scores.MODELS if told]
+    scores = {(one.model, one.stage): one.overall for one in published_scores.list_published_rows(benchmark)}
+    return [Slope(model, scores[model, "base"], scores[model, "PROVE"]) for model in published_scores.MODELS if scores]

@@ -15,11 +15,11 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.models import Run
-from prove_web.experiments.querysets import Sorting, column
+from prove_web.experiments.querysets import NullsLastOrderingFilter, column
 from prove_web.live.models import State
 from training_worker.prove.benchmarks.registry import KNOWN
 
-from .annotations import listed
+from .annotations import annotate_evaluations
 from .models import Evaluation, EvaluationItem
 
 ROWS = 25
@@ -59,7 +59,7 @@ class EvaluationFilter(django_filters.FilterSet):
     state = django_filters.ChoiceFilter(
         field_name="job__state", choices=State.choices, label="State", empty_label="Any state"
     )
-    sort = Sorting(fields=SORTS)
+    sort = NullsLastOrderingFilter(fields=SORTS)
 
     def __init__(self, data: Any, rows: QuerySet[Evaluation], project: Project):
         super().__init__(data, rows)
@@ -84,7 +84,9 @@ class EvaluationFilter(django_filters.FilterSet):
 @in_project(Action.VIEW)
 @require_safe
 def evaluations(request: ProjectRequest) -> HttpResponse:
-    found = EvaluationFilter(request.GET, listed(Evaluation.objects.filter(project=request.project)), request.project)
+    found = EvaluationFilter(
+        request.GET, annotate_evaluations(Evaluation.objects.filter(project=request.project)), request.project
+    )
     page = Paginator(found.qs, ROWS).get_page(request.GET.get("page"))
     counted = counts([one.pk for one in page])
     context = {

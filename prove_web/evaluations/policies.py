@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project
-from prove_web.experiments.initial_policy import WARM, flat, left_choices, policy_choices
+from prove_web.experiments.initial_policy import WARM, flatten_choices, left_choices, policy_choices
 from prove_web.experiments.models import Run
 from training_worker.prove.benchmarks.allowlist import endpoints
 from training_worker.prove.models import BEST, OF_RUN, best_of
@@ -41,7 +41,7 @@ def choices(project: Project, wanted: str = "") -> list[tuple[str, object]]:
     """Return the choices in groups; `wanted` is included even if it comes from an old run."""
     found: list[tuple[str, object]] = [*policy_choices(project), (ENDPOINT, "Model at an endpoint")]
     run = origin(project, wanted).run
-    if run and not any(wanted == name for name, _ in flat(found)):
+    if run and not any(wanted == name for name, _ in flatten_choices(found)):
         found.append((f"Run {run.number}", left_choices(run)))
     return [*found, ("Baselines", BASELINES)]
 

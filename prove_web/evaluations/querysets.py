@@ -22,7 +22,7 @@ BASELINES = ("oracle", "silent")  # sources without a model
 
 
 @dataclass(frozen=True)
-class Other:
+class ComparisonCandidate:
     """Another evaluation of the same benchmark; `why_not` says why scores are not comparable, "" if they are."""
 
     evaluation: Evaluation
@@ -49,7 +49,7 @@ def why_not(first: Evaluation, second: Evaluation) -> str:
     return ""
 
 
-def others(evaluation: Evaluation) -> QuerySet[Evaluation]:
+def list_other_evaluations(evaluation: Evaluation) -> QuerySet[Evaluation]:
     """Return all other evaluations of the same benchmark in the project, annotated by `light`."""
     same = Evaluation.objects.filter(project_id=evaluation.project_id, benchmark=evaluation.benchmark)
     return light(same.exclude(pk=evaluation.pk))
@@ -57,29 +57,29 @@ def others(evaluation: Evaluation) -> QuerySet[Evaluation]:
 
 def light(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
     """Defer the large fields of the jobs; annotate `policy` and `source` of the request, null where missing."""
-    told = {name: KeyTextTransform(name, "job__spec") for name in ("policy", "source")}
-    return rows.select_related("run", "job").defer("job__result", "job__spec", "run__notes").annotate(**told)
+    fields = {name: KeyTextTransform(name, "job__spec") for name in ("policy", "source")}
+    return rows.select_related("run", "job").defer("job__result", "job__spec", "run__notes").annotate(**fields)
 
 
-def choices(evaluation: Evaluation) -> list[Other]:
+def choices(evaluation: Evaluation) -> list[ComparisonCandidate]:
     """Return comparison candidates: the initial model first, then comparable ones, then the newest; one query."""
-    found = list(others(evaluation)[:500])
+    found = list(list_other_evaluations(evaluation)[:500])
     base = base_among(evaluation, found)
 
-    def other(one: Evaluation) -> Other:
+    def build_candidate(one: Evaluation) -> ComparisonCandidate:
         if one is base:
             note = "initial model of the run"
         elif one.run_id and one.run_id == evaluation.run_id:
             note = "same run"
         else:
             note = ""
-        return Other(one, note, why_not(one, evaluation))
+        return ComparisonCandidate(one, note, why_not(one, evaluation))
 
-    def order(one: Other) -> tuple[bool, ...]:
+    def order(one: ComparisonCandidate) -> tuple[bool, ...]:
         ended, baseline = one.evaluation.job.state == State.DONE, one.evaluation.source in BASELINES
         return one.evaluation is not base, bool(one.why_not), not ended, not one.note, baseline
 
-    return sorted(map(other, found), key=order)[:MOST]
+    return sorted(map(build_candidate, found), key=order)[:MOST]
 
 
 def base_among(evaluation: Evaluation, found: Iterable[Evaluation]) -> Evaluation | None:

@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class LeaderboardRow:
     """The best evaluation of a model or checkpoint; `of` is its number of evaluations.
 
     `asked` tasks were requested, `run` were run. Only models that ran the board's maximum number of tasks have a
@@ -68,7 +68,7 @@ class Board:
     version: str
     settings: Mapping[str, Any]
     columns: tuple[str, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[LeaderboardRow, ...]
 
     @property
     def tasks(self) -> int:
@@ -76,19 +76,19 @@ class Board:
         return max((one.asked for one in self.standings), default=0)
 
 
-def ended(project: Project, benchmark: str = "") -> list[Evaluation]:
+def load_finished_evaluations(project: Project, benchmark: str = "") -> list[Evaluation]:
     """Return evaluations with a report, newest first, annotated with their scores; one query."""
     report = KeyTransform("report", "job__result")
     found = Evaluation.objects.filter(project=project, job__state=State.DONE, job__result__has_key="report")
     if benchmark:
         found = found.filter(benchmark=benchmark)
-    told = light(found).annotate(
+    rows = light(found).annotate(
         categories=KeyTransform("categories", report),
         scored=KeyTransform("overall", report),
         groups=KeyTransform("groups", report),
         trials=KeyTransform("trials", "job__spec"),
     )
-    return list(told[:MOST])
+    return list(rows[:MOST])
 
 
 def boards(found: Sequence[Evaluation], sort: str = "") -> list[Board]:
@@ -101,10 +101,10 @@ def boards(found: Sequence[Evaluation], sort: str = "") -> list[Board]:
 
 
 def board(found: Sequence[Evaluation], sort: str) -> Board:
-    rows = [best([standing(one) for one in each]) for each in by_model(found).values()]
-    rows = [replace(one, base=base_among(one.evaluation, found)) for one in ranked(rows)]
+    rows = [best([build_leaderboard_row(one) for one in each]) for each in by_model(found).values()]
+    rows = [replace(one, base=base_among(one.evaluation, found)) for one in rank_rows(rows)]
     columns = columns_of(found[0].benchmark, rows)
-    return Board(found[0].version, found[0].settings, columns, tuple(ordered(marked(rows, columns), sort)))
+    return Board(found[0].version, found[0].settings, columns, tuple(sort_rows(mark_best_cells(rows, columns), sort)))
 
 
 def by_model(found: Sequence[Evaluation]) -> dict[Any, list[Evaluation]]:
@@ -114,7 +114,7 @@ def by_model(found: Sequence[Evaluation]) -> dict[Any, list[Evaluation]]:
     return grouped
 
 
-def standing(one: Evaluation) -> Standing:
+def build_leaderboard_row(one: Evaluation) -> LeaderboardRow:
     cells = {each["name"]: cell(each["score"]) for each in one.groups or one.categories or [] if each.get("score")}
     goals = [
         (each["goal_success"], each["run"]) for each in one.categories or [] if each.get("goal_success") is not None
@@ -125,20 +125,20 @@ def standing(one: Evaluation) -> Standing:
         cells[published_scores.OVERALL] = cell(one.scored)
     counts = [sum(each[name] for each in one.categories or []) for name in ("asked", "run")]
     trials = one.trials if isinstance(one.trials, int) and one.trials > 0 else 1
-    return Standing(evaluation=one, cells=cells, asked=counts[0] // trials, run=counts[1] // trials)
+    return LeaderboardRow(evaluation=one, cells=cells, asked=counts[0] // trials, run=counts[1] // trials)
 
 
 def cell(score: Mapping[str, float]) -> Cell:
     return Cell(*(round(100 * score[name], 2) for name in ("accuracy", "low", "high")))
 
 
-def best(rows: list[Standing]) -> Standing:
+def best(rows: list[LeaderboardRow]) -> LeaderboardRow:
     """Return the evaluation with most items, then the highest overall score, then the highest number."""
     first = max(rows, key=lambda one: (one.run, one.overall.accuracy if one.overall else -1.0, one.evaluation.number))
     return replace(first, of=len(rows))
 
 
-def ranked(rows: list[Standing]) -> list[Standing]:
+def rank_rows(rows: list[LeaderboardRow]) -> list[LeaderboardRow]:
     """Order standings by overall score, ranked ones first.
 
     Baselines are not ranked, nor are evaluations of fewer items, because their scores are not comparable.
@@ -152,15 +152,15 @@ def ranked(rows: list[Standing]) -> list[Standing]:
     return [replace(one, rank=ranks.get(one.evaluation.pk)) for one in (*fit, *rest)]
 
 
-def columns_of(benchmark: str, rows: Sequence[Standing]) -> tuple[str, ...]:
+def columns_of(benchmark: str, rows: Sequence[LeaderboardRow]) -> tuple[str, ...]:
     """Return the columns: category groups or categories in the benchmark's order, others, then overall."""
-    told = dict.fromkeys(name for one in rows for name in one.cells if name != published_scores.OVERALL)
+    names = dict.fromkeys(name for one in rows for name in one.cells if name != published_scores.OVERALL)
     grouped = dict.fromkeys(each["name"] for one in rows for each in one.evaluation.groups or [])
     known = tuple(grouped) or categories_of(benchmark)
-    return (*known, *(name for name in told if name not in known), published_scores.OVERALL)
+    return (*known, *(name for name in names if name not in known), published_scores.OVERALL)
 
 
-def marked(rows: Sequence[Standing], columns: Sequence[str]) -> list[Standing]:
+def mark_best_cells(rows: Sequence[LeaderboardRow], columns: Sequence[str]) -> list[LeaderboardRow]:
     """Mark the best value of each column among ranked standings, if there are at least two."""
     fit = [one for one in rows if one.rank]
     tops = {name: max((one.cells[name].accuracy for one in fit if name in one.cells), default=None) for name in columns}
@@ -174,7 +174,7 @@ def marked(rows: Sequence[Standing], columns: Sequence[str]) -> list[Standing]:
     ]
 
 
-def ordered(rows: Sequence[Standing], sort: str) -> list[Standing]:
+def sort_rows(rows: Sequence[LeaderboardRow], sort: str) -> list[LeaderboardRow]:
     """Sort by a column, descending with a leading minus, or keep the ranking; rows without a score come last."""
     name = sort.removeprefix("-")
     if name == "model":

@@ -46,7 +46,7 @@ def record_results(evaluation: Evaluation, job: Job, data: dict[str, Any]) -> No
     )
 
 
-def row(evaluation: Evaluation, told: dict[str, Any]) -> EvaluationItem:
-    texts = {name: told[name][:most] for name, most in LENGTHS.items()}
-    goal = told.get("goal_success")
-    return EvaluationItem(evaluation=evaluation, **texts, **{name: told[name] for name in REST}, goal_success=goal)
+def row(evaluation: Evaluation, fields: dict[str, Any]) -> EvaluationItem:
+    texts = {name: fields[name][:most] for name, most in LENGTHS.items()}
+    goal = fields.get("goal_success")
+    return EvaluationItem(evaluation=evaluation, **texts, **{name: fields[name] for name in REST}, goal_success=goal)

@@ -90,7 +90,7 @@ def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tupl
             asked=one.asked,
             run=one.run,
             passed=one.passed,
-            **scored(one.score),
+            **get_score_percentages(one.score),
             pass_hat=tuple(map(percent, one.pass_hat)),
             **{name: None if (share := getattr(one, name)) is None else percent(share) for name in MEANS},
             paper=references.get(one.name, ()),
@@ -100,22 +100,29 @@ def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tupl
     overall = published_scores.OVERALL
     if report.overall is None:
         return lines, None
-    return lines, Line(name=overall, **scored(report.overall), paper=references.get(overall, ()), **summed(lines))
+    return lines, Line(
+        name=overall,
+        **get_score_percentages(report.overall),
+        paper=references.get(overall, ()),
+        **aggregate_line_values(lines),
+    )
 
 
 def groups_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> list[Line]:
     """Return the group lines of a benchmark that averages categories in groups."""
     groups = getattr(report, "groups", ())
-    return [Line(name=one.name, **scored(one.score), paper=references.get(one.name, ())) for one in groups]
+    return [
+        Line(name=one.name, **get_score_percentages(one.score), paper=references.get(one.name, ())) for one in groups
+    ]
 
 
-def scored(score: Any) -> dict[str, Any]:
+def get_score_percentages(score: Any) -> dict[str, Any]:
     return (
         {"accuracy": percent(score.accuracy), "low": percent(score.low), "high": percent(score.high)} if score else {}
     )
 
 
-def summed(lines: list[Line]) -> dict[str, Any]:
+def aggregate_line_values(lines: list[Line]) -> dict[str, Any]:
     """Return the total counts, and unweighted means of the shares, as for the overall score."""
     counts = {name: sum(getattr(line, name) for line in lines) for name in ("asked", "run", "passed")}
     return counts | {name: mean_of([getattr(line, name) for line in lines]) for name in MEANS}
@@ -130,7 +137,7 @@ def mean_of(values: list[float | None]) -> float | None:
 def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:
     """Return by column the paper's scores of one of its models before and after training."""
     found: dict[str, tuple[Mark, ...]] = {}
-    for one in published_scores.rows(benchmark):
+    for one in published_scores.list_published_rows(benchmark):
         if one.model == model and one.stage != "SFT":
             for column, score in one.scores.items():
                 mark = Mark(score, f"paper, {model} {one.stage}", one.stage.lower())
@@ -138,10 +145,10 @@ def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:
     return found
 
 
-def paper_model(evaluation: Evaluation, asked: str) -> str:
+def paper_model(evaluation: Evaluation, name: str) -> str:
     """Return the paper's model to compare with: the requested, the matching, or the first one."""
-    if asked in published_scores.MODELS:
-        return asked
+    if name in published_scores.MODELS:
+        return name
     start = evaluation.run.config.get("policy", "") if evaluation.run else ""
     return (
         published_scores.model_like(evaluation.model)
@@ -152,8 +159,8 @@ def paper_model(evaluation: Evaluation, asked: str) -> str:
 
 def so_far(evaluation: Evaluation) -> list[Line]:
     """Return preliminary lines for the finished items in the benchmark's order; they are not final scores."""
-    told = evaluation.items.order_by().values("category")
-    counted = told.annotate(run=Count("id"), passes=Count("id", filter=Q(passed=True)), mean=Avg("value"))
+    groups = evaluation.items.order_by().values("category")
+    counted = groups.annotate(run=Count("id"), passes=Count("id", filter=Q(passed=True)), mean=Avg("value"))
     found = {
         each["category"]: Line(
             name=each["category"], run=each["run"], passed=each["passes"], accuracy=percent(each["mean"])

@@ -25,10 +25,10 @@ def root_of(evaluation: Evaluation) -> Path:
 
 def folder_of(evaluation: Evaluation) -> Path:
     """Return the results folder as the job reported it. Raises NoConversation."""
-    told = evaluation.job.result.get("folder")
-    if not isinstance(told, str) or not told:
+    name = evaluation.job.result.get("folder")
+    if not isinstance(name, str) or not name:
         raise NoConversation("Results are not available yet. Try again when the evaluation has finished.")
-    folder = (Path(settings.PROVE_DATA) / told).resolve()
+    folder = (Path(settings.PROVE_DATA) / name).resolve()
     if not any(folder.is_relative_to(root.resolve()) for root in (root_of(evaluation), evaluation.job.out)):
         raise NoConversation("The results folder is outside of this project's folder and is not read.")
     return folder

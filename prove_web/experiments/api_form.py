@@ -7,7 +7,7 @@ from typing import Any
 
 from prove_web.accounts.models import Project
 
-from .forms import RunForm, copied, launched, usable
+from .forms import RunForm, copy_form_values, list_copyable_runs, usable
 
 
 class NotThere(ValueError):
@@ -18,16 +18,16 @@ class NotThere(ValueError):
         self.field = field
 
 
-def filled_form(project: Project, told: Mapping[str, Any]) -> RunForm:
-    """Return the form filled with `told`. `dataset` and `clone` (the run to copy) are numbers. Raises NotThere."""
-    given = {name: value for name, value in told.items() if name not in ("clone", "dataset") and value is not None}
+def filled_form(project: Project, values: Mapping[str, Any]) -> RunForm:
+    """Return the form filled with `values`. `dataset` and `clone` (the run to copy) are numbers. Raises NotThere."""
+    given = {name: value for name, value in values.items() if name not in ("clone", "dataset") and value is not None}
     start: dict[str, Any] = {}
-    if (number := told.get("clone")) is not None:
-        source = launched(project).filter(number=number, deleted_at=None).first()
+    if (number := values.get("clone")) is not None:
+        source = list_copyable_runs(project).filter(number=number, deleted_at=None).first()
         if source is None:
             raise NotThere("clone", f"Run {number} to clone does not exist in this project.")
-        start = copied(source)
-    if (number := told.get("dataset")) is not None:
+        start = copy_form_values(source)
+    if (number := values.get("dataset")) is not None:
         found = usable(project).filter(number=number).first()
         if found is None:
             raise NotThere("dataset", f"Dataset {number} cannot be trained on: choose a finished one of conversations.")

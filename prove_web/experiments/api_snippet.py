@@ -13,8 +13,8 @@ from prove_web.accounts.models import Project
 
 from .api_form import filled_form
 from .evaluate_fields import NAMES as BENCHMARKS
-from .form_fields import plain
-from .forms import RunForm, belongs, usual
+from .form_fields import format_config_value
+from .forms import RunForm, belongs, list_default_texts
 
 ALWAYS = ("name", "kind", "dataset", "policy")
 NEVER = ("recipe",)  # only fills in other fields
@@ -35,23 +35,27 @@ class ByApi:
 
 def by_api(form: RunForm, site: str) -> ByApi | None:
     """Return a valid form's API request to the URL `site`; None where the API would launch a different run."""
-    told = body(form)
-    again = filled_form(form.project, told)
+    fields = body(form)
+    again = filled_form(form.project, fields)
     if not again.is_valid() or outcome(again) != outcome(form):
         return None
-    text = json.dumps(told, indent=2, ensure_ascii=False)
-    return ByApi(text, curl(form.project, told, site), python(form.project, told, site))
+    text = json.dumps(fields, indent=2, ensure_ascii=False)
+    return ByApi(text, curl(form.project, fields, site), python(form.project, fields, site))
 
 
 def body(form: RunForm) -> dict[str, Any]:
     """Return the request body: the fields that are always required, and those that differ from their defaults."""
     given, kind = form.cleaned_data, form.cleaned_data["kind"]
     names = [name for name in RunForm.base_fields if name not in NEVER and (name in ALWAYS or belongs(name, kind))]
-    found = {name: value for name in names if (value := said(name, given.get(name))) is not None}
-    return {name: value for name, value in found.items() if name in ALWAYS or plain(value) not in usual(name)}
+    found = {name: value for name in names if (value := to_api_value(name, given.get(name))) is not None}
+    return {
+        name: value
+        for name, value in found.items()
+        if name in ALWAYS or format_config_value(value) not in list_default_texts(name)
+    }
 
 
-def said(name: str, value: Any) -> Any:
+def to_api_value(name: str, value: Any) -> Any:
     """Return a value as the API expects it: datasets by number, booleans as words, numbers as numbers."""
     if value in (None, ""):
         return None
@@ -59,7 +63,7 @@ def said(name: str, value: Any) -> Any:
         return value.number
     if name == "base":
         return str(value.pk)
-    return plain(value) if isinstance(value, bool) else value
+    return format_config_value(value) if isinstance(value, bool) else value
 
 
 def outcome(form: RunForm) -> tuple[Any, ...]:
@@ -69,23 +73,23 @@ def outcome(form: RunForm) -> tuple[Any, ...]:
     return form.spec, given["name"], given["kind"], given["dataset"], given["base"], after
 
 
-def curl(project: Project, told: dict[str, Any], site: str) -> str:
+def curl(project: Project, fields: dict[str, Any], site: str) -> str:
     address = f"{site}{reverse('api-v1:launch_run', args=project.path)}"
     lines = [
         f"curl -X POST {shlex.quote(address)}",
         '  -H "Authorization: Bearer $PROVE_TOKEN"',
         "  -H 'Content-Type: application/json'",
-        f"  -d {shlex.quote(json.dumps(told))}",
+        f"  -d {shlex.quote(json.dumps(fields))}",
     ]
     return " \\\n".join(lines)
 
 
-def python(project: Project, told: dict[str, Any], site: str) -> str:
-    settings = [f"        {name}={value!r},\n" for name, value in told.items() if name != "name"]
+def python(project: Project, fields: dict[str, Any], site: str) -> str:
+    settings = [f"        {name}={value!r},\n" for name, value in fields.items() if name != "name"]
     place = ", ".join(map(repr, project.path))
     return (
         "from training_worker.client import Studio\n\n"
         f"with Studio({site!r}) as studio:  # with a token in PROVE_TOKEN\n"
         f"    run = studio.project({place}).launch_run(\n"
-        f"        {told['name']!r},\n{''.join(settings)}    )\n"
+        f"        {fields['name']!r},\n{''.join(settings)}    )\n"
     )

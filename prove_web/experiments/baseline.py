@@ -33,25 +33,25 @@ class Baseline:
     held_out: tuple[float, float] | None = None  # ours and theirs, at the newest step that both measured
 
 
-def chosen(run: Run, wanted: str) -> Run | None:
+def choose_baseline(run: Run, wanted: str) -> Run | None:
     """Return the run that `?base=` names by number, else the one set for this run, else the newest pinned run."""
     if wanted == NONE:
         return None
-    if (number := parse_digits(wanted)) is not None and (named := others(run).filter(number=number).first()):
+    if (number := parse_digits(wanted)) is not None and (named := list_other_runs(run).filter(number=number).first()):
         return named
-    if run.base_id and (base := others(run).filter(pk=run.base_id).first()):
+    if run.base_id and (base := list_other_runs(run).filter(pk=run.base_id).first()):
         return base
-    return others(run).filter(pinned=True).first()
+    return list_other_runs(run).filter(pinned=True).first()
 
 
-def others(run: Run) -> QuerySet[Run]:
+def list_other_runs(run: Run) -> QuerySet[Run]:
     """Return the other runs of the run's project, newest first."""
     return in_sight(run.project).exclude(pk=run.pk).defer("config", "notes")
 
 
 def choices(run: Run) -> list[tuple[int, str]]:
     """Return number and name of the runs offered as a baseline: pinned ones first, then the newest."""
-    rows = others(run).order_by("-pinned", "-number").values_list("number", "name")
+    rows = list_other_runs(run).order_by("-pinned", "-number").values_list("number", "name")
     return list(rows[:OFFERED])
 
 
@@ -64,10 +64,10 @@ def baseline(run: Run, base: Run | None, last: int, window: int) -> Baseline | N
     span = Q(step__gt=step - window, step__lte=step)
     both = (list(one.points.filter(span).values_list("metrics", flat=True)) if step else [] for one in (run, base))
     ours, others = both
-    return Baseline(base, step, ours, others, measured(run, base))
+    return Baseline(base, step, ours, others, find_common_rewards(run, base))
 
 
-def measured(run: Run, base: Run) -> tuple[float, float] | None:
+def find_common_rewards(run: Run, base: Run) -> tuple[float, float] | None:
     ours, theirs = (dict(one.held_out.values_list("step", "metrics__reward")) for one in (run, base))
     both = [step for step in ours.keys() & theirs.keys() if number(ours[step]) and number(theirs[step])]
     return (ours[max(both)], theirs[max(both)]) if both else None

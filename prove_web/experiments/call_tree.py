@@ -9,10 +9,10 @@ from typing import Any
 from django.http import QueryDict
 
 from prove_web.parse_int import parse_digits
-from training_worker.prove.prefix_tree import By, Node, Parting, by_tool, partings, tree, with_arguments
+from training_worker.prove.prefix_tree import By, Divergence, Node, by_tool, partings, tree, with_arguments
 from training_worker.prove.trajectory import Rollout
 
-from .call_tree_layout import Branch, drawn
+from .call_tree_layout import Branch, build_tree_layout
 from .groups import Group, Member
 from .rollout_diff import Pair, pair
 
@@ -23,30 +23,30 @@ KEYS: dict[str, tuple[str, By]] = {
 
 
 @dataclass(frozen=True)
-class Parted:
+class CallTree:
     """The tree, its forks that separate winners from losers (earliest first), and the layout in which it is drawn."""
 
     root: Node
-    forks: Sequence[Parting]
+    forks: Sequence[Divergence]
     drawn: Branch
 
 
-def parted(group: Group, rollouts: Sequence[Rollout], by: str) -> Parted:
+def build_call_tree(group: Group, rollouts: Sequence[Rollout], by: str) -> CallTree:
     """Build the tree of a group; `by` is one of KEYS and says which calls count as the same."""
     root = tree([[made.call for made in rollout.calls] for rollout in rollouts], KEYS[by][1])
     forks = partings(root, [member.reward for member in group.members])
-    return Parted(root, forks, drawn(root, rollouts, group, forks, arguments=by == "arguments"))
+    return CallTree(root, forks, build_tree_layout(root, rollouts, group, forks, arguments=by == "arguments"))
 
 
-def looked_at(asked: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> dict[str, Any]:
+def looked_at(query: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> dict[str, Any]:
     """Return the page context.
 
     `by=tool` merges calls by tool alone, `node` keeps only the rollouts through one call, and two `pair` parameters
     select the rollouts to compare.
     """
-    by = asked.get("by", "") if asked.get("by", "") in KEYS else "arguments"
-    found = parted(group, rollouts, by)
-    node = node_of(found.root, asked.get("node", ""))
+    by = query.get("by", "") if query.get("by", "") in KEYS else "arguments"
+    found = build_call_tree(group, rollouts, by)
+    node = node_of(found.root, query.get("node", ""))
     return {
         "group": group,
         "root": found.drawn,
@@ -55,13 +55,13 @@ def looked_at(asked: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> di
         "keys": [(name, title) for name, (title, _) in KEYS.items()],
         "node": node,
         "members": list_members(group, node),
-        "pair": compared(asked, group, rollouts, KEYS[by][1]),
+        "pair": choose_pair(query, group, rollouts, KEYS[by][1]),
     }
 
 
-def node_of(root: Node, asked: str) -> Node | None:
+def node_of(root: Node, text: str) -> Node | None:
     """Return the node with this number; None for the root or an unknown number."""
-    number = parse_digits(asked) or 0
+    number = parse_digits(text) or 0
     return next((node for node in root.walk() if node.number == number and number), None)
 
 
@@ -71,13 +71,13 @@ def list_members(group: Group, node: Node | None) -> list[Member]:
     return sorted(members, key=lambda one: (one.reward is None, -(one.reward or 0.0), one.index))
 
 
-def compared(asked: QueryDict, group: Group, whole: Sequence[Rollout], key: By) -> Pair | None:
+def choose_pair(query: QueryDict, group: Group, rollouts: Sequence[Rollout], key: By) -> Pair | None:
     """Return the two rollouts that the query names, else the best and the worst; None for a group of one."""
     places = {str(member.index): member.place - 1 for member in group.members}
-    chosen = list(dict.fromkeys(places[one] for one in asked.getlist("pair") if one in places))[:2]
+    chosen = list(dict.fromkeys(places[one] for one in query.getlist("pair") if one in places))[:2]
     ranked = [member.place - 1 for member in list_members(group, None)]
     chosen += [place for place in (ranked[0], ranked[-1], *ranked) if place not in chosen]
     if len(ranked) < 2:
         return None
     a, b = chosen[:2]
-    return pair(whole[a], whole[b], (group.members[a], group.members[b]), key)
+    return pair(rollouts[a], rollouts[b], (group.members[a], group.members[b]), key)

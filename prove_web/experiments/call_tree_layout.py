@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from training_worker.prove.outcomes import outcomes
-from training_worker.prove.prefix_tree import Node, Parting, canonical
+from training_worker.prove.prefix_tree import Divergence, Node, canonical
 from training_worker.prove.trajectory import Rollout, ToolCall
 
 from .groups import EQUAL, Group, Member
@@ -16,7 +16,7 @@ SHORT = 90  # characters of arguments shown next to a call; the comparison shows
 
 
 @dataclass(frozen=True)
-class Drawn:
+class TreeCall:
     """A call of a branch; `words` are the non-success outcomes that it had in some rollouts."""
 
     node: int
@@ -36,7 +36,7 @@ class Branch:
     and `centre` the group mean.
     """
 
-    calls: tuple[Drawn, ...]
+    calls: tuple[TreeCall, ...]
     members: tuple[Member, ...]
     stops: tuple[Member, ...]
     ways: tuple[Branch, ...]
@@ -84,8 +84,8 @@ def tone(mean: float | None, centre: float | None) -> str:
     return "good" if mean > centre else "bad"
 
 
-def drawn(
-    root: Node, rollouts: Sequence[Rollout], group: Group, found: Sequence[Parting], *, arguments: bool = True
+def build_tree_layout(
+    root: Node, rollouts: Sequence[Rollout], group: Group, found: Sequence[Divergence], *, arguments: bool = True
 ) -> Branch:
     """Return the layout of the whole tree; `found` are its forks in order."""
     shares = {one.node.number: one.share for one in found}
@@ -118,27 +118,27 @@ def drawn(
 def by_mean(node: Node, group: Group) -> list[Node]:
     """Return the node's children, highest mean reward first and unscored ones last."""
 
-    def earned(child: Node) -> float:
+    def compute_mean_reward(child: Node) -> float:
         rewards = [reward for at in child.through if (reward := group.members[at].reward) is not None]
         return fmean(rewards) if rewards else float("-inf")
 
-    return sorted(node.children, key=lambda child: (-earned(child), child.number))
+    return sorted(node.children, key=lambda child: (-compute_mean_reward(child), child.number))
 
 
-def call_of(node: Node, words: Sequence[Sequence[str]], *, arguments: bool) -> Drawn:
+def call_of(node: Node, words: Sequence[Sequence[str]], *, arguments: bool) -> TreeCall:
     assert node.call is not None
     here = [words[at][node.depth - 1] for at in node.through if len(words[at]) >= node.depth]
     wrong = [word for word in here if word != "succeeded"]
-    return Drawn(
+    return TreeCall(
         node=node.number,
         position=node.depth,
         tool=node.call.name,
-        arguments=shortened(node.call) if arguments else "",
+        arguments=shorten_arguments(node.call) if arguments else "",
         words=tuple(dict.fromkeys(wrong)),
     )
 
 
-def shortened(call: ToolCall) -> str:
+def shorten_arguments(call: ToolCall) -> str:
     """Return the arguments as `key: value`, cut to the space next to a call."""
     if call.arguments is None:
         return "could not be parsed"

@@ -8,22 +8,22 @@ from typing import Any
 from .models import Run
 
 KINDS = {"checkpoint": "Checkpoints", "held_out": "Evaluations", "benchmark": "Benchmarks", "resumed": "Resumes"}
-TELLING = ("checkpoint", "held_out", "rewound")  # event kinds that become markers
+MARKED = ("checkpoint", "held_out", "rewound")  # event kinds that become markers
 Mark = dict[str, Any]  # kind, step, text
-Told = tuple[int, str, Any]  # attempt, kind and step of an event
+EventRow = tuple[int, str, Any]  # attempt, kind and step of an event
 
 
 def marks(run: Run) -> list[Mark]:
     """Return the markers ordered by step, then by kind."""
-    told = run.job.events.filter(kind__in=TELLING).order_by("id").values_list("attempt", "kind", "data__step")
-    found = [*of_events(told), *of_benchmarks(run)]
+    events = run.job.events.filter(kind__in=MARKED).order_by("id").values_list("attempt", "kind", "data__step")
+    found = [*of_events(events), *of_benchmarks(run)]
     return sorted(found, key=lambda mark: (mark["step"], [*KINDS].index(mark["kind"])))
 
 
-def of_events(told: Iterable[Told]) -> list[Mark]:
+def of_events(events: Iterable[EventRow]) -> list[Mark]:
     """Return the markers that remain after all events: a rewind drops everything after its step, repeats count once."""
     found: dict[tuple[str, int], str] = {}
-    for attempt, kind, step in told:
+    for attempt, kind, step in events:
         if not isinstance(step, int):
             continue  # events of older workers were not validated
         if kind == "rewound":

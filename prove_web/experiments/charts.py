@@ -29,7 +29,7 @@ class Chart:
     @property
     def metrics(self) -> list[Metric]:
         names = [name for _, name in self.lines]
-        return [named(MEASURED.get(name, name) if self.source == "held_out" else name) for name in names]
+        return [get_metric(MEASURED.get(name, name) if self.source == "held_out" else name) for name in names]
 
     @property
     def unit(self) -> str:
@@ -56,32 +56,32 @@ class Chart:
         return any(name in names[self.source] for _, name in self.lines)
 
 
-def named(metric: str) -> Metric:
+def get_metric(metric: str) -> Metric:
     """Return the definition of a metric; a metric known only to the training program gets its name as title."""
-    told = "Logged by the training program under this name."
-    return BY_NAME.get(metric) or Metric(metric, metric, "Policy", "number", told, "")
+    text = "Logged by the training program under this name."
+    return BY_NAME.get(metric) or Metric(metric, metric, "Policy", "number", text, "")
 
 
-def lines(*names: str) -> tuple[tuple[str, str], ...]:
+def build_metric_lines(*names: str) -> tuple[tuple[str, str], ...]:
     return tuple((BY_NAME[name].title, name) for name in names)
 
 
-def alone(name: str) -> Chart:
+def build_metric_chart(name: str) -> Chart:
     """Return a chart of one metric under the metric's own title."""
-    return Chart(BY_NAME[name].title, BY_NAME[name].group, lines(name))
+    return Chart(BY_NAME[name].title, BY_NAME[name].group, build_metric_lines(name))
 
 
 TERM_LINES = tuple((term.title, term.name) for term in TERMS)
-PARTS = lines("validity", "coverage", "name", "arguments")
-ENDS = lines("end_answered", "end_assistant_turns", "end_calls", "end_tokens", "end_infrastructure")
-BOUNDARIES = lines("failed_policy", "failed_environment", "failed_infrastructure")
+PARTS = build_metric_lines("validity", "coverage", "name", "arguments")
+ENDS = build_metric_lines("end_answered", "end_assistant_turns", "end_calls", "end_tokens", "end_infrastructure")
+BOUNDARIES = build_metric_lines("failed_policy", "failed_environment", "failed_infrastructure")
 LENGTHS = (("Prompt", "prompt"), ("Generated", "model"), ("Completion", "completion"))
 COST = (("Rollouts", "rollout_s"), ("Zero-variance groups", "dead_s"), ("Replaced", "wasted_s"))
-SPLIT = (("Step", "step_s"), *lines("generation_s", "environment_s", "reward_s", "update_s"))
+SPLIT = (("Step", "step_s"), *build_metric_lines("generation_s", "environment_s", "reward_s", "update_s"))
 RATES = (("Completions", "tokens_per_s"), ("Generated", "generated_per_s"), ("All", "total_per_s"))
 
 CHARTS = (
-    Chart("Reward", "Reward", lines("reward"), wide=True),
+    Chart("Reward", "Reward", build_metric_lines("reward"), wide=True),
     Chart("Held-out reward", "Reward", (("Greedy", "reward"),), "held_out", wide=True),
     Chart("Success rate", "Reward", (("Success", "success"), ("Goal success", "goal_success"))),
     Chart(
@@ -90,46 +90,48 @@ CHARTS = (
         (("Success", "success"), ("Goal success", "goal_success"), ("Final state", "state")),
         "held_out",
     ),
-    alone("act_accuracy"),
+    build_metric_chart("act_accuracy"),
     Chart("Held-out act accuracy", "Reward", (("Greedy", "act_accuracy"),), "held_out"),
     Chart("Reward: call vs abstain", "Reward", (("Call", "graded"), ("Abstain", "abstention"))),
-    Chart("Max/min reward", "Reward", lines("reward_max", "reward_min")),
+    Chart("Max/min reward", "Reward", build_metric_lines("reward_max", "reward_min")),
     Chart("Reward std", "Reward", (("Within groups", "reward_std"), ("All rollouts", "reward_deviation"))),
     Chart("Zero-variance groups", "Reward", (("Groups", "zero_variance"), ("Tokens", "dead_tokens"))),
     Chart("Components", "Components", PARTS),
-    alone("efficiency"),
+    build_metric_chart("efficiency"),
     Chart("Reward terms", "Components", TERM_LINES, wide=True),
     Chart("Held-out components", "Components", PARTS, "held_out"),
     Chart("Held-out terms", "Components", TERM_LINES, "held_out", wide=True),
-    alone("loss"),
-    alone("token_accuracy"),
-    alone("entropy"),
-    alone("kl"),
+    build_metric_chart("loss"),
+    build_metric_chart("token_accuracy"),
+    build_metric_chart("entropy"),
+    build_metric_chart("kl"),
     Chart("Clipped", "Policy", (("Low", "clipped_low"), ("High", "clipped_high"), ("Either", "clipped"))),
-    alone("grad_norm"),
-    alone("learning_rate"),
-    alone("epoch"),
-    Chart("Failed calls", "Rollouts", lines("tool_failures", "malformed")),
-    Chart("Calls per rollout", "Rollouts", lines("calls")),
+    build_metric_chart("grad_norm"),
+    build_metric_chart("learning_rate"),
+    build_metric_chart("epoch"),
+    Chart("Failed calls", "Rollouts", build_metric_lines("tool_failures", "malformed")),
+    Chart("Calls per rollout", "Rollouts", build_metric_lines("calls")),
     Chart("Excluded groups", "Rollouts", (("Invalid", "invalid_groups"), ("Zero variance", "dropped_groups"))),
-    Chart("Replaced rollouts", "Rollouts", lines("wasted_rollouts")),
-    Chart("Examples by difficulty", "Rollouts", lines("easy_examples", "middle_examples", "hard_examples")),
+    Chart("Replaced rollouts", "Rollouts", build_metric_lines("wasted_rollouts")),
+    Chart(
+        "Examples by difficulty", "Rollouts", build_metric_lines("easy_examples", "middle_examples", "hard_examples")
+    ),
     Chart("Finish reason", "Rollouts", ENDS, wide=True),
     Chart("Failure source", "Rollouts", BOUNDARIES, wide=True),
     Chart("Mean lengths", "Lengths", tuple((title, f"{name}_tokens") for title, name in LENGTHS)),
     Chart("Max lengths", "Lengths", tuple((title, f"{name}_tokens_max") for title, name in LENGTHS)),
-    Chart("Truncated", "Lengths", lines("truncated")),
+    Chart("Truncated", "Lengths", build_metric_lines("truncated")),
     Chart("Step time", "Time", SPLIT, wide=True),
     Chart("Throughput", "Time", RATES, wide=True),
     Chart("Environment and scoring", "Time", (("Share of step", "environment_share"),), wide=True),
     Chart("Cost of zero-variance groups", "Time", COST, wide=True),
-    alone("cpu_process"),
+    build_metric_chart("cpu_process"),
     Chart("Load", "Machine", (("CPU", "cpu_machine"), ("Memory", "memory_machine"), ("GPU", "gpu_load"))),
     Chart("Memory", "Machine", (("Run", "memory"), ("GPU", "gpu_memory"), ("GPU, peak", "gpu_memory_peak"))),
 )
 
 
-def charted(source: str, run: Run | None = None) -> list[str]:
+def list_charted_metrics(source: str, run: Run | None = None) -> list[str]:
     """Return the metrics of one source that appear in any chart, of all runs or of `run`."""
     charts = charts_of(run) if run else CHARTS
     return list(dict.fromkeys(name for chart in charts if chart.source == source for _, name in chart.lines))
@@ -146,7 +148,7 @@ def charts_of(run: Run) -> tuple[Chart, ...]:
     return (*CHARTS, *own)
 
 
-def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
+def group_charts(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
     """Return by group the charts with their numbers, and whether the first and newest points have data for them."""
     found, charts = load_metric_names(run), charts_of(run)
     return [

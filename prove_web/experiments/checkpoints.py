@@ -56,7 +56,7 @@ class Outbox:
         return piece
 
 
-def zipped(checkpoint: Checkpoint) -> Iterator[bytes]:
+def stream_zip(checkpoint: Checkpoint) -> Iterator[bytes]:
     """Yield the zip of a checkpoint in chunks. Weights do not compress, so files are stored uncompressed."""
     outbox = Outbox()
     with zipfile.ZipFile(outbox, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]

@@ -74,7 +74,7 @@ def ledger(rollout: Rollout, example: Example | None, config: RewardConfig = PAP
     if reward is None or reward.abstention or reward.form != "paper" or example is None:
         return None
     account = Account(rollout, reward, example, config)
-    lines = [*map(account.call, reward.evidence), *map(account.missed, reward.missed_steps)]
+    lines = [*map(account.call, reward.evidence), *map(account.build_missed_line, reward.missed_steps)]
     counted = [at for at, name in enumerate(COMPONENTS) if account.weights[name]]
     return Ledger(
         tuple(replace(line, entries=tuple(line.entries[at] for at in counted)) for line in lines),
@@ -104,12 +104,12 @@ class Account:
             self.validity(evidence),
             self.coverage(evidence),
             self.efficiency(evidence),
-            self.name(evidence),
+            self.build_name_entry(evidence),
             self.arguments(evidence),
         )
         return Line(evidence.call + 1, step_number(evidence.step), made.call.name or "(no name)", entries)
 
-    def missed(self, step: int) -> Line:
+    def build_missed_line(self, step: int) -> Line:
         names = ", ".join(call.name for call in self.example.steps[step].calls)
         entry = self.entry("coverage", 0.0, 1 / self.steps, "not every call of this step was made")
         return Line(None, step + 1, names, (None, entry, None, None, None))
@@ -135,7 +135,7 @@ class Account:
         why = f"beyond the budget of {self.budget} calls"
         return self.entry("efficiency", 0.0, self.config.alpha / self.budget, why)
 
-    def name(self, evidence: Evidence) -> Entry:
+    def build_name_entry(self, evidence: Evidence) -> Entry:
         share = 1 / self.calls
         if evidence.named:
             return self.entry("name", share, 0.0, "the ground truth uses this tool")

@@ -107,7 +107,7 @@ OF_BOTH = {
 }
 
 
-def resolved(config: Mapping[str, Any]) -> dict[str, Any]:
+def apply_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a stored configuration with the defaults of all settings that it leaves out."""
     inner = {"limits": {**LIMITS, **config.get("limits", {})}, "reward": {**REWARD, **(config.get("reward") or {})}}
     return {"policy": "warm", **DEFAULTS, **SUPERVISED, **SWITCHES, **config, **inner}

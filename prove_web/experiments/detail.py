@@ -16,27 +16,27 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts import audit
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.evaluations.annotations import listed
+from prove_web.evaluations.annotations import annotate_evaluations
 from prove_web.live.hints import advice
 from prove_web.live.models import Job, Kind, State
 from prove_web.parse_int import parse_digits
 from training_worker.prove.event_data import readable
 
 from . import config_display, evaluation
-from .baseline import choices, chosen
+from .baseline import choices, choose_baseline
 from .chart_markers import KINDS
-from .charts import charts_of, grouped
-from .checkpoints import Checkpoint, checkpoints, zipped
+from .charts import charts_of, group_charts
+from .checkpoints import Checkpoint, checkpoints, stream_zip
 from .eval_slices import cuts
-from .exports import Export, adapted
+from .exports import Export, is_adapter
 from .initial_policy import WARM, title_of
 from .lineage import begin_here, lineage
 from .metric_series import number, snapshot
 from .models import Run
 from .outside import TRACKERS
-from .reward_scale import SCORED, in_words, rescored, same_reward
-from .rollouts import notable
-from .saved_rewards import called
+from .reward_scale import SCORED, build_rescore_query, in_words, same_reward
+from .rollouts import list_notable_steps
+from .saved_rewards import describe_named_reward
 from .summary_tiles import WINDOW, figures
 
 # Title and queue position of a run.
@@ -64,7 +64,7 @@ def waiting_before(job: Job) -> int | None:
 
 
 @dataclass(frozen=True)
-class Shelved:
+class CheckpointRow:
     """A checkpoint row; `reward` is its held-out mean, None where not measured; `exports` are the available formats."""
 
     checkpoint: Checkpoint
@@ -76,23 +76,23 @@ class Shelved:
     exports: tuple[tuple[str, Export], ...]
 
 
-def shelf(run: Run, found: list[Checkpoint] | None = None) -> list[Shelved]:
+def shelf(run: Run, found: list[Checkpoint] | None = None) -> list[CheckpointRow]:
     """Return the rows, newest first. The best is the highest held-out reward among the checkpoints on disk."""
-    kept = checkpoints(run.job) if found is None else found
-    measured = run.held_out.filter(step__in=[one.step for one in kept]).values_list("step", "metrics__reward")
+    stored = checkpoints(run.job) if found is None else found
+    measured = run.held_out.filter(step__in=[one.step for one in stored]).values_list("step", "metrics__reward")
     rewards = {step: reward for step, reward in measured if number(reward)}
     best = max(rewards, key=lambda step: (rewards[step], -step), default=None)
     return [
-        Shelved(
+        CheckpointRow(
             checkpoint=one,
             reward=rewards.get(one.step),
             best=one.step == best,
-            newest=one is kept[0],
+            newest=one is stored[0],
             evaluate_url=evaluate_url(run, one),
             begin_url=begin_here(run, one),
             exports=forms(run, one),
         )
-        for one in kept
+        for one in stored
     ]
 
 
@@ -104,7 +104,7 @@ def evaluate_url(run: Run, checkpoint: Checkpoint) -> str:
 def forms(run: Run, checkpoint: Checkpoint) -> tuple[tuple[str, Export], ...]:
     """Return the export formats: a full model has one; an adapter can also be merged into its base model."""
     plain = Export(run.job, checkpoint.step)
-    if not adapted(checkpoint):
+    if not is_adapter(checkpoint):
         return (("Model", plain),)
     return (("Adapter", plain), ("Merged model", Export(run.job, checkpoint.step, merged=True)))
 
@@ -129,13 +129,13 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
     found = run_of(request.project, run)
     if step := parse_digits(request.GET.get("step", "")):
         return redirect("rollouts", *request.project.path, run, step)
-    context = moving(found, request.GET)
+    context = build_live_context(found, request.GET)
     if request.htmx:
         return render(request, "experiments/run_moving.html", context)
-    return render(request, "experiments/run.html", context | standing(found, context))
+    return render(request, "experiments/run.html", context | build_static_context(found, context))
 
 
-def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
+def build_static_context(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
     """Return the context of the part that does not change while the run is running."""
     path, base = run.project.path, moves["base"]
     started = run.job.events.filter(kind="started").order_by("id").values_list("data", flat=True)
@@ -143,10 +143,10 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
         "settings": config_display.settings(run, moves["scored_by"]),
         "departure": config_display.departure(run),
         "start": title_of(run.config.get("policy", WARM), run.project),
-        "texts": config_display.texts(run),
+        "texts": config_display.list_config_exports(run),
         "environment": environment(started.last() or {}),
         "charts": [chart.spec for chart in charts_of(run)],
-        "groups": grouped(run),
+        "groups": group_charts(run),
         "trackers": TRACKERS,
         "mark_kinds": KINDS,
         "points_url": reverse("run-points", args=[*path, run.number]),
@@ -159,28 +159,28 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def environment(told: Any) -> list[tuple[str, Any]]:
+def environment(data: Any) -> list[tuple[str, Any]]:
     """Return the environment of the newest attempt as (label, value), as its start event recorded it."""
-    if not isinstance(told, Mapping):
+    if not isinstance(data, Mapping):
         return []  # events of older workers were not validated
-    known = told.get("environment")
+    known = data.get("environment")
     known = known if isinstance(known, Mapping) else {}
     labels = {"python": "Python", "system": "OS", "cores": "CPU cores", "code": "Code digest"}
-    found = [("Machine", told.get("host")), ("Device", told.get("device"))]
+    found = [("Machine", data.get("host")), ("Device", data.get("device"))]
     found += [(labels.get(name, name), known[name]) for name in known]
     return [(label, value) for label, value in found if value]
 
 
-def moving(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
-    result, kept = readable(run.job.result), checkpoints(run.job)
-    base = chosen(run, query.get("base", ""))
-    shown, against = figures(run, base)
+def build_live_context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
+    result, stored = readable(run.job.result), checkpoints(run.job)
+    base = choose_baseline(run, query.get("base", ""))
+    tiles, against = figures(run, base)
     return {
         "run": run,
         "job": run.job,
         "title": title(run),
         "waiting": waiting_before(run.job),
-        "tiles": shown,
+        "tiles": tiles,
         "base": base,
         "against": against,
         "other_reward": other_reward(run, base),
@@ -188,16 +188,16 @@ def moving(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "advice": advice(run.job),
         "gains": (compared := evaluation.gains(result)),
         "headline": evaluation.headline(compared),
-        "evaluated": evaluation.rows(result),
+        "evaluated": evaluation.build_chain_length_rows(result),
         "parts": evaluation.PARTS,
         "outcomes": evaluation.outcomes(result),
         "cuts": cuts(run),
-        "checkpoints": kept,
-        "shelf": shelf(run, kept),
-        "lineage": lineage(run, kept),
-        "evaluations": listed(run.evaluations.all()).order_by("number"),
-        "notable": notable(run),
-        "scored_by": called(run.project, run.config.get("reward")),
+        "checkpoints": stored,
+        "shelf": shelf(run, stored),
+        "lineage": lineage(run, stored),
+        "evaluations": annotate_evaluations(run.evaluations.all()).order_by("number"),
+        "notable": list_notable_steps(run),
+        "scored_by": describe_named_reward(run.project, run.config.get("reward")),
         "storage": run.job.events.filter(kind="storage").values_list("data", flat=True).last() or {},
         "last_step": run.points.order_by("-step").values_list("step", flat=True).first(),
     }
@@ -207,7 +207,7 @@ def other_reward(run: Run, base: Run | None) -> dict[str, str]:
     """Return the notice for a baseline scored by another reward definition; empty for the same one."""
     if base is None or same_reward(run, base):
         return {}
-    return {"mine": in_words(run), "theirs": in_words(base), "rescored": rescored(run, base)}
+    return {"mine": in_words(run), "theirs": in_words(base), "rescored": build_rescore_query(run, base)}
 
 
 @in_project(Action.VIEW)
@@ -227,7 +227,7 @@ def sent_checkpoint(run: Run, step: int) -> StreamingHttpResponse:
     """Stream the zip of a run's checkpoint. Raises Http404."""
     found = checkpoint_of(run, step)
     audit.note(None, "exported", run, run.project.organisation, checkpoint=f"step {step}")
-    return packed(found, f"run-{run.number}-step-{step}.zip")
+    return build_zip_response(found, f"run-{run.number}-step-{step}.zip")
 
 
 def checkpoint_of(run: Run, step: int) -> Checkpoint:
@@ -240,9 +240,9 @@ def checkpoint_of(run: Run, step: int) -> Checkpoint:
     return found
 
 
-def packed(folder: Checkpoint, name: str) -> StreamingHttpResponse:
+def build_zip_response(folder: Checkpoint, name: str) -> StreamingHttpResponse:
     return StreamingHttpResponse(
-        zipped(folder),
+        stream_zip(folder),
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -77,30 +77,38 @@ def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
     A finished run compares before with after, otherwise the first evaluation with the newest. Empty before the first
     evaluation, and for runs without slice metrics.
     """
-    told = readable(run.job.result).get("slices")
-    lines = [of_comparison(line, mode) for line in told if measured(line, mode)] if told else watched(run)
+    stored = readable(run.job.result).get("slices")
+    lines = (
+        [of_comparison(line, mode) for line in stored if is_measured_slice(line, mode)]
+        if stored
+        else load_held_out_slices(run)
+    )
     found = []
     for key, title in CUTS:
         mine = [one for by, one in lines if (key == "knob") == (by in KNOBS) and by in (key, *KNOBS)]
         if mine:
             any_interval, any_passed = any(one.low is not None for one in mine), any(one.passed for one in mine)
             any_goals = any(one.goals for one in mine)
-            found.append(Cut(key, title, placed(mine), any_interval, any_passed, any_goals))
+            found.append(Cut(key, title, position_slices(mine), any_interval, any_passed, any_goals))
     return found
 
 
-def measured(line: dict[str, Any], mode: str) -> bool:
+def is_measured_slice(line: dict[str, Any], mode: str) -> bool:
     """Return whether the line is a slice, not the total, whose reward and success are known on both sides."""
     ends = (line[mode][side][part] for side in ("before", "after") for part in (0, -1))
     return line["by"] != "all" and None not in (*ends, *line[mode].get("pass_4", ()))
 
 
 def of_comparison(line: dict[str, Any], mode: str) -> tuple[str, Slice]:
-    told = line[mode]
-    change, low, high = told["reward"]
-    passed = (told["pass_4"][0], told["pass_4"][1]) if "pass_4" in told else None
-    reward, success = ((told["before"][part], told["after"][part]) for part in (0, -1))
-    by, name, goals = line["by"], name_of(line["by"], line["name"]), known_pair(*told.get("goal_success", (None, None)))
+    values = line[mode]
+    change, low, high = values["reward"]
+    passed = (values["pass_4"][0], values["pass_4"][1]) if "pass_4" in values else None
+    reward, success = ((values["before"][part], values["after"][part]) for part in (0, -1))
+    by, name, goals = (
+        line["by"],
+        name_of(line["by"], line["name"]),
+        known_pair(*values.get("goal_success", (None, None))),
+    )
     pairs = reward, success
     return by, Slice(name, KNOBS.get(by, ""), line["examples"], *pairs, change, low, high, passed, goals)
 
@@ -109,11 +117,11 @@ def known_pair(before: float | None, after: float | None) -> tuple[float, float]
     return None if before is None or after is None else (before, after)
 
 
-def watched(run: Run) -> list[tuple[str, Slice]]:
+def load_held_out_slices(run: Run) -> list[tuple[str, Slice]]:
     """Return the slices of the first and the newest evaluation."""
-    told = run.held_out.values_list("metrics__slices", flat=True)
+    rows = run.held_out.values_list("metrics__slices", flat=True)
     looks = [
-        line for line in told if readable_metric("slices", line) and None not in (end for one in line for end in one)
+        line for line in rows if readable_metric("slices", line) and None not in (end for one in line for end in one)
     ]
     if not looks:
         return []
@@ -139,15 +147,15 @@ def name_of(by: str, name: str) -> str:
     return WORDS.get((by, name), name.replace("_", " ").capitalize())
 
 
-def placed(slices: Sequence[Slice]) -> list[Slice]:
+def position_slices(slices: Sequence[Slice]) -> list[Slice]:
     """Return the slices with their positions on a common scale, and a heading only where it changes."""
-    scale = Scale.of(value for one in slices for value in (one.change, one.low, one.high) if value is not None)
+    scale = Scale.from_values(value for one in slices for value in (one.change, one.low, one.high) if value is not None)
     found, heading = [], ""
     for one in slices:
         low, high = (None if end is None else scale.x(end) for end in (one.low, one.high))
         width = None if low is None or high is None else round(high - low, 2)
         x = None if one.change is None else scale.x(one.change)
-        shown = one.heading if one.heading != heading else ""
-        found.append(replace(one, heading=shown, x=x, low_x=low, width=width, zero_x=scale.x(0.0)))
+        title = one.heading if one.heading != heading else ""
+        found.append(replace(one, heading=title, x=x, low_x=low, width=width, zero_x=scale.x(0.0)))
         heading = one.heading
     return found

@@ -37,12 +37,12 @@ for one in KNOWN.values():
     )
 
 
-def chosen(given: Mapping[str, Any]) -> list[str]:
+def list_selected_benchmarks(given: Mapping[str, Any]) -> list[str]:
     """Return the selected benchmarks."""
     return [one.name for one in KNOWN.values() if given.get(PREFIX + one.name)]
 
 
-def copied(run: Run) -> dict[str, Any]:
+def load_benchmark_settings(run: Run) -> dict[str, Any]:
     """Return the benchmark settings of an existing run by field name."""
     after = [one.job.spec for one in run.evaluations.filter(job__after=run.job).select_related("job")]
     limit = next((spec["limit"] for spec in after if "limit" in spec), "")
@@ -52,4 +52,8 @@ def copied(run: Run) -> dict[str, Any]:
 def faults(given: Mapping[str, Any]) -> dict[str, str]:
     """Return by field the benchmarks that are not available here."""
     root = Path(settings.PROVE_DATA) / "benchmarks"
-    return {PREFIX + name: reason for name in chosen(given) if (reason := KNOWN[name].missing(root))}
+    return {
+        PREFIX + name: reason
+        for name in list_selected_benchmarks(given)
+        if (reason := KNOWN[name].describe_missing_requirement(root))
+    }

@@ -23,7 +23,7 @@ class Scale:
     room: float
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> Scale:
+    def from_values(cls, values: Iterable[float]) -> Scale:
         found = [0.0, *values]
         low, high = min(found), max(found)
         spread = (high - low) or 1.0
@@ -96,13 +96,13 @@ def headline(found: list[Gain]) -> list[Gain]:
 
 def gain(title: str, share: bool, paired: dict[str, Any]) -> Gain:
     numbers = {name: float(paired[name]) for name in ("before", "after", "difference", "low", "high")}
-    scale = Scale.of((numbers["low"], numbers["high"]))
+    scale = Scale.from_values((numbers["low"], numbers["high"]))
     low, high = scale.x(numbers["low"]), scale.x(numbers["high"])
     places = {"zero_x": scale.x(0.0), "low_x": low, "difference_x": scale.x(numbers["difference"])}
     return Gain(title, share, **numbers, examples=int(paired["examples"]), **places, width=round(high - low, 2))
 
 
-def rows(result: dict[str, Any]) -> list[Row]:
+def build_chain_length_rows(result: dict[str, Any]) -> list[Row]:
     """Return the table by chain length: abstention first, the total last."""
     after = {line["steps"]: line for line in result.get("after", [])}
     return [
@@ -122,15 +122,15 @@ def label(steps: str) -> str:
 
 def outcomes(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Return by sampling mode success rate, pass^k and final states reached, as (title, before, after, change)."""
-    whole = next((line for line in result.get("slices", []) if line["by"] == "all"), None)
-    if whole is None:
+    overall = next((line for line in result.get("slices", []) if line["by"] == "all"), None)
+    if overall is None:
         return []
     found = []
     for mode, title in MODES:
-        told = whole[mode]
-        pairs = [("Success rate", (told["before"][-1], told["after"][-1]))]
-        pairs += [(f"pass^{k}", told[f"pass_{k}"]) for k in (1, 2, 4) if mode == "sampled" and f"pass_{k}" in told]
-        pairs += [(title, told[name]) for name, title in GOALS if name in told]
+        values = overall[mode]
+        pairs = [("Success rate", (values["before"][-1], values["after"][-1]))]
+        pairs += [(f"pass^{k}", values[f"pass_{k}"]) for k in (1, 2, 4) if mode == "sampled" and f"pass_{k}" in values]
+        pairs += [(title, values[name]) for name, title in GOALS if name in values]
         pairs += [("Final state reached", result.get(mode, {}).get("state", (None, None)))]
         lines = [
             (name, before, after, after - before) for name, (before, after) in pairs if None not in (before, after)
@@ -140,8 +140,8 @@ def outcomes(result: dict[str, Any]) -> list[dict[str, Any]]:
             {
                 "title": title,
                 "lines": lines,
-                "low": told["success"][1],
-                "high": told["success"][2],
+                "low": values["success"][1],
+                "high": values["success"][2],
                 "acts": act_rows(*acts),
             }
         )

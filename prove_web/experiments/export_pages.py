@@ -13,8 +13,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.disk_guard import NoRoom
 
 from .checkpoints import Checkpoint
-from .detail import checkpoint_of, packed, run_of
-from .exports import Export, ask
+from .detail import build_zip_response, checkpoint_of, run_of
+from .exports import Export, start_export
 from .models import Run
 
 
@@ -25,7 +25,7 @@ def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
     found = run_of(request.project, run)
     checkpoint_of(found, step)
     try:
-        if not ask(Export(found.job, step, bool(request.POST.get("merged")))):
+        if not start_export(Export(found.job, step, bool(request.POST.get("merged")))):
             messages.error(request, "Export not started: the message broker does not respond. Try again in a moment.")
     except NoRoom as why:
         messages.error(request, str(why))
@@ -36,13 +36,13 @@ def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
 @require_safe
 def export_download(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
     """Download the exported folder as a zip; `?merged=1` selects the merged model."""
-    return sent(run_of(request.project, run), step, bool(request.GET.get("merged")))
+    return stream_export(run_of(request.project, run), step, bool(request.GET.get("merged")))
 
 
-def sent(run: Run, step: int, merged: bool) -> StreamingHttpResponse:
+def stream_export(run: Run, step: int, merged: bool) -> StreamingHttpResponse:
     """Stream an exported folder as a zip. Raises Http404."""
     export = Export(run.job, step, merged)
     if not export.ready:
         raise Http404(f"The checkpoint of step {step} is not exported. Export it on the page of run {run.number}.")
     audit.note(None, "exported", run, run.project.organisation, model=export.name)
-    return packed(Checkpoint(step, export.folder), f"run-{run.number}-{export.name}.zip")
+    return build_zip_response(Checkpoint(step, export.folder), f"run-{run.number}-{export.name}.zip")

@@ -20,7 +20,7 @@ from django.conf import settings
 
 from prove_web.disk_guard import NoRoom, room_for, size_of
 from prove_web.live.error_text import fault
-from prove_web.live.message_broker import later
+from prove_web.live.message_broker import enqueue_task
 from prove_web.live.models import FILES, Job
 
 from .checkpoints import Checkpoint
@@ -84,12 +84,12 @@ def exports(job: Job) -> Path:
     return job.folder / "exports"
 
 
-def adapted(checkpoint: Checkpoint) -> bool:
+def is_adapter(checkpoint: Checkpoint) -> bool:
     """Return whether the checkpoint holds an adapter instead of a full model."""
     return (checkpoint.folder / ADAPTER).is_file()
 
 
-def ask(export: Export) -> bool:
+def start_export(export: Export) -> bool:
     """Start the export unless it exists or is running; it replaces the previous export.
 
     Returns False when the broker does not respond. Raises NoRoom.
@@ -100,7 +100,7 @@ def ask(export: Export) -> bool:
     shutil.rmtree(exports(export.job), ignore_errors=True)
     exports(export.job).mkdir(parents=True)
     export.working.touch()
-    sent = later(TASK, FILES, job=str(export.job.pk), step=export.step, merged=export.merged)
+    sent = enqueue_task(TASK, FILES, job=str(export.job.pk), step=export.step, merged=export.merged)
     if not sent:
         export.working.unlink(missing_ok=True)
     return sent

@@ -12,7 +12,7 @@ from .defaults import START
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def plain(value: Any) -> str:
+def format_config_value(value: Any) -> str:
     """Format a value for people: 6 for 6.0, yes for True, empty for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -23,14 +23,16 @@ def plain(value: Any) -> str:
 
 def number(label: str, name: str, least: float, most: float, help_text: str, required: bool = True) -> forms.Field:
     """Return a number field of the default's type."""
-    whole = isinstance(START[name], int)
-    kind = forms.IntegerField if whole else forms.FloatField
-    widget = forms.NumberInput(attrs={"step": 1 if whole else "any", "inputmode": "numeric" if whole else "decimal"})
+    integral = isinstance(START[name], int)
+    kind = forms.IntegerField if integral else forms.FloatField
+    widget = forms.NumberInput(
+        attrs={"step": 1 if integral else "any", "inputmode": "numeric" if integral else "decimal"}
+    )
     field: forms.Field = kind(
         label=label,
         min_value=least,
         max_value=most,
-        initial=plain(START[name]),
+        initial=format_config_value(START[name]),
         help_text=help_text,
         widget=widget,
         required=required,
@@ -40,7 +42,7 @@ def number(label: str, name: str, least: float, most: float, help_text: str, req
 
 def choice(label: str, name: str, options: Sequence[tuple[str, str]], help_text: str) -> forms.Field:
     field: forms.Field = forms.ChoiceField(
-        label=label, choices=list(options), initial=plain(START[name]), help_text=help_text
+        label=label, choices=list(options), initial=format_config_value(START[name]), help_text=help_text
     )
     return field
 
@@ -51,7 +53,7 @@ def yes_or_no(label: str, name: str, help_text: str) -> forms.Field:
         label=label,
         choices=[("yes", "Yes"), ("no", "No")],
         coerce=lambda value: value == "yes",
-        initial=plain(START[name]),
+        initial=format_config_value(START[name]),
         help_text=help_text,
     )
     return field

@@ -18,7 +18,7 @@ from prove_web.trajectories.models import Dataset
 from . import evaluate_fields, grpo_fields, machine_fields, reward_fields, saved_rewards
 from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, SUPERVISED, SWITCHES
 from .evaluate_fields import EvaluateFields
-from .form_fields import number, plain
+from .form_fields import format_config_value, number
 from .form_layout import SECTIONS, Section
 from .grpo_fields import GRPOFields
 from .initial_policy import Choices, PolicyField, policy_choices
@@ -28,7 +28,7 @@ from .recipes import TITLES
 from .reward_config import short
 from .reward_fields import RewardFields
 
-__all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "usable"]
+__all__ = ["CORES", "DEFAULTS", "RunForm", "copy_form_values", "usable"]
 
 LAUNCHED = [(kind.value, kind.label) for kind in (RunKind.GRPO, RunKind.SFT)]
 WEIGHTS = {*reward_fields.NAMES}  # set only by a custom reward
@@ -43,7 +43,7 @@ class Offer:
     rewards: list[SavedReward]
 
     @classmethod
-    def of(cls, project: Project) -> Offer:
+    def load_for_project(cls, project: Project) -> Offer:
         return cls(project, policy_choices(project), [*project.rewards.all()])
 
 
@@ -61,13 +61,13 @@ class SettingSummary:
 
 
 @dataclass(frozen=True)
-class Laid:
+class FormSection:
     """A section ready for display: its fields, each with the only kind of run that has it or "", and its summary."""
 
     section: Section
     fields: list[tuple[forms.BoundField, str]]
     open: bool
-    told: list[SettingSummary]
+    summary: list[SettingSummary]
 
 
 class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
@@ -139,7 +139,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         super().__init__(None if data is None else complete(data), **rest)
         self.project = project
         self.fields["dataset"].queryset = usable(project)
-        self.offer = offer or Offer.of(project)
+        self.offer = offer or Offer.load_for_project(project)
         self.fields["policy"].choices = self.offer.policies
         self.fields["base"].queryset = Run.objects.filter(project=project).order_by("-number")
         self.fields["base"].label_from_instance = "Run {0.number}, {0.name}".format
@@ -170,25 +170,25 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         return self.cleaned_data
 
     @property
-    def sections(self) -> list[Laid]:
-        return [self.laid(section) for section in SECTIONS]
+    def sections(self) -> list[FormSection]:
+        return [self.build_section(section) for section in SECTIONS]
 
-    def laid(self, section: Section) -> Laid:
+    def build_section(self, section: Section) -> FormSection:
         """Return the section for display; a collapsed section opens if a field in it has an error."""
         wrong = any(name in self.errors for name in section.names)
-        fields = [(self[name], only(name)) for name in section.names]
-        return Laid(section, fields, wrong or not section.folded, [*self.summarize(section)])
+        fields = [(self[name], get_only_kind(name)) for name in section.names]
+        return FormSection(section, fields, wrong or not section.folded, [*self.summarize(section)])
 
     def summarize(self, section: Section) -> Iterator[SettingSummary]:
         """Yield the section's summary: its most important settings, and those that differ from the default."""
         own = str(self["reward_preset"].value()) == reward_fields.OWN
         for name in section.names:
-            value, other = str(self[name].value()), str(self[name].value()) not in usual(name)
+            value, other = str(self[name].value()), str(self[name].value()) not in list_default_texts(name)
             counts = name in section.brief or (other and (own or name not in WEIGHTS))
             if section.folded and counts:
                 label = "" if name == "reward_preset" else str(self[name].label)
-                words = saved_rewards.names(self.offer.rewards).get(value) or worded(name, value)
-                yield SettingSummary(label, words, other, only(name))
+                words = saved_rewards.names(self.offer.rewards).get(value) or format_setting(name, value)
+                yield SettingSummary(label, words, other, get_only_kind(name))
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         if kind == RunKind.GRPO:
             limits = {name: given[f"limit_{name}"] for name in LIMITS}
             saved = saved_rewards.configurations(self.offer.rewards)
-            reward = reward_fields.changed(reward_fields.reward_of(given, saved))
+            reward = reward_fields.select_changed_settings(reward_fields.reward_of(given, saved))
             spec |= {"limits": limits} if limits != LIMITS else {}
             spec |= {"reward": reward} if reward else {}
         return spec
@@ -213,14 +213,14 @@ def belongs(name: str, kind: str) -> bool:
     return name in OF_BOTH or (name in OF_SUPERVISED) == (kind == "sft")
 
 
-def only(name: str) -> str:
+def get_only_kind(name: str) -> str:
     """Return the only kind of run that has a setting, or ""."""
     if name in OF_BOTH:
         return ""
     return "sft" if name in OF_SUPERVISED else "grpo"
 
 
-def usual(name: str) -> tuple[str, ...]:
+def list_default_texts(name: str) -> tuple[str, ...]:
     """Return the text forms of a field's default."""
     field = RunForm.base_fields[name]
     return (str(field.initial), "") if field.initial in (None, "") else (str(field.initial),)
@@ -243,25 +243,29 @@ def cannot_be_run(dataset: Dataset) -> bool:
 
 def usable(project: Project) -> Any:
     """Return the project's datasets that a run can train on."""
-    return Dataset.objects.filter(project=project, holds=Dataset.Holds.DEMONSTRATIONS, job__state=State.DONE)
+    return Dataset.objects.filter(project=project, holds=Dataset.ContentKind.DEMONSTRATIONS, job__state=State.DONE)
 
 
-def launched(project: Project) -> Any:
+def list_copyable_runs(project: Project) -> Any:
     """Return the runs whose settings can be copied."""
     return Run.objects.filter(project=project).exclude(kind=RunKind.OUTSIDE)
 
 
-def flat(config: dict[str, Any]) -> dict[str, Any]:
+def map_config_to_fields(config: dict[str, Any]) -> dict[str, Any]:
     """Return a run's configuration by form field names."""
     found = {name: value for name, value in config.items() if name not in ("limits", "reward", "dataset")}
     found |= {f"limit_{name}": value for name, value in config.get("limits", {}).items()}
     return found | (reward_fields.as_fields(config["reward"]) if config.get("reward") else {})
 
 
-def copied(run: Run) -> dict[str, Any]:
+def copy_form_values(run: Run) -> dict[str, Any]:
     """Return the initial form values for a copy of this run."""
-    known = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
-    known |= evaluate_fields.copied(run)
+    known = {
+        name: format_config_value(value)
+        for name, value in map_config_to_fields(run.config).items()
+        if name in RunForm.base_fields
+    }
+    known |= evaluate_fields.load_benchmark_settings(run)
     return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, "base": run.pk, **known}
 
 
@@ -269,9 +273,9 @@ def of_reward(name: str) -> bool:
     return name.startswith("reward_")
 
 
-def worded(name: str, value: Any) -> str:
+def format_setting(name: str, value: Any) -> str:
     """Return a setting's value as the form shows it: the title of a choice, the name of a reward."""
-    text = plain(value)
+    text = format_config_value(value)
     if name == "reward_preset":
         return short(text)
     field = RunForm.base_fields.get(name)

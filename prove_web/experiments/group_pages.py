@@ -33,11 +33,11 @@ def group(request: ProjectRequest, run: int, step: int, group: int) -> HttpRespo
     found = run_of(request.project, run)
     context: dict[str, Any] = {"run": found, "step": step, "number": group}
     try:
-        one, whole, numbers = opened(found, step, group)
+        one, records, numbers = load_group(found, step, group)
     except NoRollouts as error:
         return render(request, "experiments/group.html", context | {"why": str(error)}, status=404)
     here = numbers.index(group)
-    context |= looked_at(request.GET, one, whole)
+    context |= looked_at(request.GET, one, records)
     context |= {
         "around": [("prev", numbers[here - 1] if here else None), ("next", (*numbers, None)[here + 1])],
         "components": COMPONENTS,
@@ -47,12 +47,12 @@ def group(request: ProjectRequest, run: int, step: int, group: int) -> HttpRespo
     return render(request, f"experiments/{PARTS.get(request.GET.get('part', ''), 'group')}.html", context)
 
 
-def opened(run: Run, step: int, number: int) -> tuple[Group, list[Rollout], list[int]]:
+def load_group(run: Run, step: int, number: int) -> tuple[Group, list[Rollout], list[int]]:
     """Load a group with its rollouts, and the numbers of all groups of the step. Raises NoRollouts, Http404."""
     table = table_of(run, step)
     numbers = list(dict.fromkeys(table.column("group")))
     if number not in numbers:
         raise Http404(f"Step {step} has no group {number}.")
     [one] = groups_in(table.of_groups([number]), run)
-    whole = rollouts_of(run, step, one)
-    return replace(one, example=examples_of(run, [one.name]).get(one.name)), list(whole), numbers
+    records = rollouts_of(run, step, one)
+    return replace(one, example=examples_of(run, [one.name]).get(one.name)), list(records), numbers

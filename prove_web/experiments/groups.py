@@ -9,7 +9,7 @@ from itertools import zip_longest
 from math import isfinite
 from statistics import fmean, pstdev
 
-from training_worker.prove.reward.success import succeeded
+from training_worker.prove.reward.success import is_success_from_summary
 from training_worker.prove.store.record import SUCCEEDED, Summary
 from training_worker.prove.trajectory import Example
 
@@ -94,17 +94,17 @@ class Group:
     def mean(self) -> float:
         return fmean(self.rewards) if self.rewards else 0.0
 
-    def along(self, reward: float) -> float:
+    def compute_reward_x(self, reward: float) -> float:
         """Return the x position of a reward, from 0 to 100 for the maximum."""
         return round(100 * max(0.0, min(1.0, reward / self.top)), 2)
 
     @property
     def mean_x(self) -> float:
-        return self.along(self.mean)
+        return self.compute_reward_x(self.mean)
 
     @property
     def dots(self) -> list[tuple[float, Member]]:
-        return [(self.along(member.reward), member) for member in self.members if member.reward is not None]
+        return [(self.compute_reward_x(member.reward), member) for member in self.members if member.reward is not None]
 
     @property
     def spread(self) -> float:
@@ -130,19 +130,19 @@ def group_of(members: Sequence[Summary], most: float) -> Group:
 
 
 def member_of(one: Summary) -> Member:
-    told = zip_longest(one.tools, (level >= SUCCEEDED for level in one.levels), one.outcomes or (), fillvalue="")
+    calls = zip_longest(one.tools, (level >= SUCCEEDED for level in one.levels), one.outcomes or (), fillvalue="")
     return Member(
         index=one.index,
         place=one.place,
         reward=finite(one.reward),
         advantage=finite(one.advantage),
         end=one.end,
-        calls=tuple(CallSummary(str(tool), bool(ok), str(word)) for tool, ok, word in told),
+        calls=tuple(CallSummary(str(tool), bool(ok), str(word)) for tool, ok, word in calls),
         components={name: finite(value) for name, value in one.components.items()},
         tokens=one.model_tokens,
         group=one.group,
         example=one.example,
-        success=succeeded(one.reward, one.abstention, one.components),
+        success=is_success_from_summary(one.reward, one.abstention, one.components),
     )
 
 

@@ -93,9 +93,9 @@ def faults(given: Mapping[str, Any]) -> dict[str, str]:
     low, high = given.get("clip_low"), given.get("clip_high")
     if low is not None and high is not None and high < low:
         found["clip_high"] = f"Clip range high ({high:g}) must be at least clip range low ({low:g})."
-    turn, whole = given.get("limit_turn"), given.get("limit_completion")
-    if turn and whole and turn > whole:
-        found["limit_turn"] = f"Max tokens per turn ({turn}) must not exceed max tokens per rollout ({whole})."
+    turn, rollout = given.get("limit_turn"), given.get("limit_completion")
+    if turn and rollout and turn > rollout:
+        found["limit_turn"] = f"Max tokens per turn ({turn}) must not exceed max tokens per rollout ({rollout})."
     if given.get("normalise") == "components" and given.get("scale_rewards") != "none":
         found["scale_rewards"] = "Normalisation per component already scales the rewards. Choose No here."
     return found

@@ -20,7 +20,7 @@ from .models import Run
 
 WARM = "warm"
 AUDIT = "audit.json"  # next to the model's weights; `manage.py audit_template --json` writes it
-MOST_SHOWN = 100  # characters of an unknown policy that the error quotes
+MAX_QUOTED = 100  # characters of an unknown policy that the error quotes
 MOST_RUNS = 30  # newest runs whose policies are offered
 LARGEST_AUDIT = 1_000_000  # bytes
 Choices = list[tuple[str, Any]]
@@ -55,16 +55,16 @@ class PolicyField(forms.ChoiceField):
 
     def validate(self, value: str) -> None:
         if value and not self.valid_value(value):
-            known = ", ".join(str(name) for name, _ in flat(self.choices))
+            known = ", ".join(str(name) for name, _ in flatten_choices(self.choices))
             raise forms.ValidationError(
                 'There is no policy "%(value)s" here. Possible values: %(known)s.',
                 code="invalid_choice",
-                params={"value": value[:MOST_SHOWN], "known": known},
+                params={"value": value[:MAX_QUOTED], "known": known},
             )
         super().validate(value)
 
 
-def flat(groups: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def flatten_choices(groups: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Return the choices without their groups."""
     return [one for name, inner in groups for one in (inner if isinstance(inner, list | tuple) else [(name, inner)])]
 
@@ -86,8 +86,8 @@ def left_choices(run: Run) -> list[tuple[str, str]]:
     best = best_of(run.job.folder)
     for one in checkpoints(run.job):
         if left_by(run.job.folder, one.folder.name):
-            told = ", best held-out reward" if one.folder == best else ""
-            found.append((f"{name}/{one.folder.name}", f"{title}: checkpoint of step {one.step}{told}"))
+            suffix = ", best held-out reward" if one.folder == best else ""
+            found.append((f"{name}/{one.folder.name}", f"{title}: checkpoint of step {one.step}{suffix}"))
     return found
 
 

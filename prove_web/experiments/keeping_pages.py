@@ -29,15 +29,15 @@ def one_in_sight(request: ProjectRequest, number: int) -> Run:
 @require_POST
 def run_mark(request: ProjectRequest, run: int) -> HttpResponse:
     """Change tags and pin: `tags=a,b` replaces all tags, `add=` and `remove=` change some; `pin=` is `yes` or `no`."""
-    found, asked = one_in_sight(request, run), request.POST
+    found, data = one_in_sight(request, run), request.POST
     try:
-        if "tags" in asked:
-            run_metadata.set_tags(found, run_metadata.read_tags(asked["tags"]))
-        if "add" in asked or "remove" in asked:
-            add, remove = (run_metadata.read_tags(asked.get(name, "")) for name in ("add", "remove"))
+        if "tags" in data:
+            run_metadata.set_tags(found, run_metadata.read_tags(data["tags"]))
+        if "add" in data or "remove" in data:
+            add, remove = (run_metadata.read_tags(data.get(name, "")) for name in ("add", "remove"))
             run_metadata.change_tags(found, add, remove)
-        if asked.get("pin") in ("yes", "no"):
-            run_metadata.pin(found, asked["pin"] == "yes")
+        if data.get("pin") in ("yes", "no"):
+            run_metadata.pin(found, data["pin"] == "yes")
     except InvalidMetadata as why:
         return marks(request, found, str(why))
     return marks(request, found)
@@ -47,14 +47,14 @@ def run_mark(request: ProjectRequest, run: int) -> HttpResponse:
 @require_POST
 def run_keep(request: ProjectRequest, run: int) -> HttpResponse:
     """Change `name=`, `archived=` (`yes` or `no`) and `base=` (a run number, or empty for none)."""
-    found, asked = one_in_sight(request, run), request.POST
+    found, data = one_in_sight(request, run), request.POST
     try:
-        if "name" in asked:
-            run_metadata.rename(found, asked["name"])
-        if asked.get("archived") in ("yes", "no"):
-            run_metadata.archive(found, asked["archived"] == "yes")
-        if "base" in asked:
-            run_metadata.set_base(found, base_of(request, asked["base"]))
+        if "name" in data:
+            run_metadata.rename(found, data["name"])
+        if data.get("archived") in ("yes", "no"):
+            run_metadata.archive(found, data["archived"] == "yes")
+        if "base" in data:
+            run_metadata.set_base(found, base_of(request, data["base"]))
     except InvalidMetadata as why:
         return marks(request, found, str(why))
     return marks(request, found)

@@ -32,7 +32,7 @@ class Lineage:
 
 
 def lineage(run: Run, checkpoints: list[Checkpoint]) -> Lineage:
-    return Lineage((*servers(run), *data(run), *begun_from(run)), (*left(run, checkpoints), *children(run)))
+    return Lineage((*servers(run), *data(run), *begun_from(run)), (*list_run_outputs(run, checkpoints), *children(run)))
 
 
 def servers(run: Run) -> Iterator[Link]:
@@ -78,7 +78,7 @@ def begun_from(run: Run) -> Iterator[Link]:
         yield run_link("Initial policy", run, parent, at)
 
 
-def left(run: Run, checkpoints: list[Checkpoint]) -> Iterator[Link]:
+def list_run_outputs(run: Run, checkpoints: list[Checkpoint]) -> Iterator[Link]:
     if checkpoints:
         steps = ", ".join(str(one.step) for one in reversed(checkpoints[:MOST]))
         yield Link("Checkpoints", f"step {steps}", "#checkpoints", "device-floppy")

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
-from training_worker.prove.live_rollout import Watched, read
+from training_worker.prove.live_rollout import LiveRollout, read
 
 from .detail import run_of
 from .models import Run
@@ -45,22 +45,22 @@ def build_context(run: Run) -> dict[str, Any]:
         "running": job.state in (State.RUNNING, State.STOPPING),
         "waits": job.state in (State.QUEUED, State.STARTING),
         "watched": watched,
-        "seen": f"{job.state}.{job.attempt}." + (said(watched) if watched else ""),
+        "seen": f"{job.state}.{job.attempt}." + (fingerprint_rollout(watched) if watched else ""),
         "newest": run.points.order_by("-step").values_list("step", flat=True).first(),
     }
     if watched is None:
         return context
     example = examples_of(run, [watched.rollout.example]).get(watched.rollout.example)
     turns = of_rollout(watched.rollout, example) if example else []
-    return {**context, "example": example, "turns": turns, "stored": stored(run, watched)}
+    return {**context, "example": example, "turns": turns, "stored": find_rollout_url(run, watched)}
 
 
-def said(watched: Watched) -> str:
+def fingerprint_rollout(watched: LiveRollout) -> str:
     return f"{watched.step}.{len(watched.rollout.transcript)}.{watched.over:d}.{watched.index or 0}"
 
 
-def stored(run: Run, watched: Watched) -> str:
+def find_rollout_url(run: Run, watched: LiveRollout) -> str:
     """Return the URL of the rollout's page once its step is stored."""
-    if watched.index is None or not run.kept.filter(step=watched.step).exists():
+    if watched.index is None or not run.stored_steps.filter(step=watched.step).exists():
         return ""
     return reverse("rollout", args=[*run.project.path, run.number, watched.step, watched.index])

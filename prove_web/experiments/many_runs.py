@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job, Kind, State
-from prove_web.trajectories.importing import row
-from prove_web.trajectories.many import attempt, synthesized
+from prove_web.trajectories.load_dataset import row
+from prove_web.trajectories.many import attempt, synthesize_examples
 from prove_web.trajectories.models import Dataset, Trajectory
-from prove_web.trajectories.versions import begin, finished
+from prove_web.trajectories.versions import begin, mark_job_done
 from training_worker.prove.advantage import advantages
 from training_worker.prove.metrics import METRICS
 from training_worker.prove.store.folder import RolloutFolder
@@ -42,8 +42,8 @@ def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int, w
     """
     names = [one.name for one in METRICS][:metrics]
     names += [f"drawn_{number}" for number in range(len(names), metrics)]
-    examples = tuple(islice(synthesized(), min(DIFFERENT, max(steps * rollouts, wide) // GROUP)))
-    dataset = filled(project, examples)
+    examples = tuple(islice(synthesize_examples(), min(DIFFERENT, max(steps * rollouts, wide) // GROUP)))
+    dataset = create_dataset(project, examples)
     begun = Run.objects.filter(project=project).order_by("-number").values_list("number", flat=True).first() or 0
     sweep = None
     for place in range(runs):
@@ -53,24 +53,26 @@ def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int, w
                 project=project, number=last + 1, name=f"Load {last + 1}", space={"seed": "0-4"}
             )
         with transaction.atomic():
-            run = one(project, dataset, sweep, begun + place + 1, steps, names)
+            run = create_synthetic_run(project, dataset, sweep, begun + place + 1, steps, names)
         if place == 0:
-            keep(run, range(1, steps + 1), rollouts // GROUP, examples)
+            write_rollouts(run, range(1, steps + 1), rollouts // GROUP, examples)
         if place == 1:
-            keep(run, [steps], wide // GROUP, examples)
+            write_rollouts(run, [steps], wide // GROUP, examples)
         yield place + 1
 
 
-def filled(project: Project, examples: Sequence[Example]) -> Dataset:
+def create_dataset(project: Project, examples: Sequence[Example]) -> Dataset:
     """Create a dataset of the conversations in the rollouts."""
     with transaction.atomic():
-        dataset = begin(project, None, "Load test", {}, holds=Dataset.Holds.DEMONSTRATIONS)
+        dataset = begin(project, None, "Load test", {}, holds=Dataset.ContentKind.DEMONSTRATIONS)
         Trajectory.objects.bulk_create(row(dataset, example) for example in examples)
-        finished(dataset, {})
+        mark_job_done(dataset, {})
     return dataset
 
 
-def one(project: Project, dataset: Dataset, sweep: Sweep | None, number: int, steps: int, names: list[str]) -> Run:
+def create_synthetic_run(
+    project: Project, dataset: Dataset, sweep: Sweep | None, number: int, steps: int, names: list[str]
+) -> Run:
     draw = random.Random(number)
     seed, rate = number % SEEDS, RATES[number // SEEDS % len(RATES)]
     name, now = f"Load test {number}", timezone.now()
@@ -105,24 +107,24 @@ def value(draw: random.Random, step: int, place: int) -> float:
     return (1 + place) * (1 - math.exp(-step / 100)) + draw.gauss(0, 0.05)
 
 
-def keep(run: Run, steps: Iterable[int], groups: int, examples: Sequence[Example]) -> None:
+def write_rollouts(run: Run, steps: Iterable[int], groups: int, examples: Sequence[Example]) -> None:
     """Write the rollouts of these steps as a trainer does: episodes of synthesized conversations."""
     folder = RolloutFolder(run.job.out / "rollouts")
     folder.path.mkdir(parents=True, exist_ok=True)
     for step in steps if groups else ():
-        draw, kept = random.Random(step), []
+        draw, records = random.Random(step), []
         for group in range(1, groups + 1):
             example = examples[(step * groups + group) % len(examples)]
             tried = [attempt(example, draw) for _ in range(GROUP)]
             earned = advantages([one.reward.total if one.reward else None for one in tried], GROUP, "none")
-            kept += [
-                RolloutRecord(rollout=one, group=group, advantage=gain, tokens=said(one))
+            records += [
+                RolloutRecord(rollout=one, group=group, advantage=gain, tokens=encode_call_names(one))
                 for one, gain in zip(tried, earned, strict=True)
             ]
-        record_rollouts(run, {step: folder.store(step, kept, "last", chr)})
+        record_rollouts(run, {step: folder.store(step, records, "last", chr)})
 
 
-def said(rollout: Rollout) -> Tokens:
+def encode_call_names(rollout: Rollout) -> Tokens:
     """Return the names of a rollout's calls as tokens, one per character."""
     ids = [ord(letter) for call in rollout.calls for letter in call.call.name]
     return Tokens(prompt_ids=[0], completion_ids=ids, env_mask=[1] * len(ids), logprobs=[-0.5] * len(ids))

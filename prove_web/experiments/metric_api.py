@@ -11,11 +11,11 @@ from django.http import HttpResponse, JsonResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.metrics.names import fit
+from training_worker.prove.metrics.names import is_valid_name
 
-from .charts import charted
+from .charts import list_charted_metrics
 from .detail import run_of
-from .metric_series import MOST, columns, odd, rows
+from .metric_series import MOST, columns, load_nonfinite_values, load_step_metrics
 from .models import Run
 
 LARGEST = 100_000  # points per series in one response
@@ -49,8 +49,8 @@ def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
     """Return the metrics that a query asks for. Raises BadQuery."""
     source, names, first, last, most = parse_params(run, query)
     table = curve(run, source)
-    found = columns(rows(table, names), names, most, first, last)
-    return {"run": run.number, "source": source, **found, "odd": odd(table, names, first, last)}
+    found = columns(load_step_metrics(table, names), names, most, first, last)
+    return {"run": run.number, "source": source, **found, "odd": load_nonfinite_values(table, names, first, last)}
 
 
 def table_of(run: Run, query: QueryDict) -> HttpResponse:
@@ -61,12 +61,12 @@ def table_of(run: Run, query: QueryDict) -> HttpResponse:
     source, names, first, last, _ = parse_params(run, query)
     table = curve(run, source)
     words = dict(table.filter(odd__isnull=False).values_list("step", "odd"))
-    told = [row for row in rows(table, names) if first <= row[0] <= (last or row[0])][:LARGEST]
+    points = [row for row in load_step_metrics(table, names) if first <= row[0] <= (last or row[0])][:LARGEST]
     name = f"run-{run.number}-{'-'.join(names)[:60]}.csv"
     answer = HttpResponse(content_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
     lines = csv.writer(answer)
     lines.writerow(["step", *names])
-    lines.writerows([step, *({**one, **words.get(step, {})}.get(name) for name in names)] for step, one in told)
+    lines.writerows([step, *({**one, **words.get(step, {})}.get(name) for name in names)] for step, one in points)
     return answer
 
 
@@ -78,9 +78,9 @@ def parse_params(run: Run, query: QueryDict) -> tuple[str, list[str], int, int |
     source = query.get("source", "points")
     if source not in SOURCES:
         raise BadQuery(f"source must be one of {', '.join(SOURCES)}, not {source[:50]!r}.")
-    names = [name for name in query.get("names", "").split(",") if name] or charted(source, run)
+    names = [name for name in query.get("names", "").split(",") if name] or list_charted_metrics(source, run)
     for name in names:
-        if not fit(name):
+        if not is_valid_name(name):
             raise BadQuery(f"names must be comma-separated metric names; {name[:50]!r} is not one.")
     first, last = parse_int(query, "from", 0), parse_int(query, "to", None)
     most = parse_int(query, "points", MOST)

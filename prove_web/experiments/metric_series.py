@@ -11,7 +11,7 @@ from django.db.models.fields.json import KeyTransform
 from tsdownsample import MinMaxLTTBDownsampler
 
 from .chart_markers import marks
-from .charts import charted
+from .charts import list_charted_metrics
 from .models import Run
 
 MOST = 1_500  # points per series sent to a browser; zooming in loads the rest
@@ -31,19 +31,20 @@ def snapshot(run: Run) -> dict[str, Any]:
     """
     cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0
     curves = {
-        source: rounded(columns(rows(table), charted(source, run), MOST)) | {"odd": odd(table, charted(source, run))}
+        source: round_floats(columns(load_step_metrics(table), list_charted_metrics(source, run), MOST))
+        | {"odd": load_nonfinite_values(table, list_charted_metrics(source, run))}
         for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
     }
     return {"cursor": cursor, "job": str(run.job_id), "over": run.job.ended, "marks": marks(run), **curves}
 
 
-def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:
+def load_step_metrics(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:
     """Return steps with their metrics; for few names the database extracts only these and the axis metrics."""
     if not 0 < len(names) <= FEW:
         return list(table.values_list("step", "metrics"))
-    asked = list(dict.fromkeys((*names, *ALONG)))
-    told = table.values_list("step", *(KeyTransform(name, "metrics") for name in asked))
-    return [(step, dict(zip(asked, values, strict=True))) for step, *values in told]
+    wanted = list(dict.fromkeys((*names, *ALONG)))
+    stored = table.values_list("step", *(KeyTransform(name, "metrics") for name in wanted))
+    return [(step, dict(zip(wanted, values, strict=True))) for step, *values in stored]
 
 
 def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0, last: int | None = None) -> Columns:
@@ -63,7 +64,9 @@ def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0
     }
 
 
-def odd(table: QuerySet, names: Iterable[str], first: int = 0, last: int | None = None) -> dict[str, Any]:
+def load_nonfinite_values(
+    table: QuerySet, names: Iterable[str], first: int = 0, last: int | None = None
+) -> dict[str, Any]:
     """Return by metric the steps with NaN or infinity, as [[41, "NaN"]], from the first MOST_ODD such steps."""
     there = table.filter(odd__isnull=False, step__gte=first)
     there = there if last is None else there.filter(step__lte=last)
@@ -101,12 +104,12 @@ def axes(rows: Sequence[Row]) -> dict[str, list[float]]:
     return found | ({"time": seconds} if all(map(number, seconds)) else {})
 
 
-def rounded(value: Any) -> Any:
+def round_floats(value: Any) -> Any:
     """Return the value with floats rounded to the precision of a chart."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, list):
-        return [rounded(each) for each in value]
+        return [round_floats(each) for each in value]
     if isinstance(value, dict):
-        return {name: rounded(each) for name, each in value.items()}
+        return {name: round_floats(each) for name, each in value.items()}
     return value

@@ -39,7 +39,7 @@ def digest(values: Values, window: int, last: int) -> Digest:
         "least": min(heights),
         "most": max(heights),
         "start": mean(value for step, value in values if step <= window),
-        "small": small(values),
+        "small": build_sparkline_buckets(values),
         **ends(values, window, last),
     }
 
@@ -55,7 +55,7 @@ def newest(tail: Values, after: int) -> float | None:
     return mean(value for step, value in tail if step > after)
 
 
-def joined(before: Digest, after: Digest) -> Digest:
+def merge_digests(before: Digest, after: Digest) -> Digest:
     """Return the combined summary of two consecutive ranges of steps."""
     return {
         **after,
@@ -64,11 +64,11 @@ def joined(before: Digest, after: Digest) -> Digest:
         "start": before["start"],
         "least": min(before["least"], after["least"]),
         "most": max(before["most"], after["most"]),
-        "small": together(before["small"], after["small"]),
+        "small": merge_sparklines(before["small"], after["small"]),
     }
 
 
-def small(values: Values) -> dict[str, Any]:
+def build_sparkline_buckets(values: Values) -> dict[str, Any]:
     """Return the sparkline: sum and count per bucket.
 
     At most PLACES buckets of `width` steps, a power of two.
@@ -83,9 +83,9 @@ def small(values: Values) -> dict[str, Any]:
     return {"width": width, "sums": sums, "counts": counts}
 
 
-def together(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def merge_sparklines(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     width = max(before["width"], after["width"])
-    wide = [widened(one, width // one["width"]) for one in (before, after)]
+    wide = [merge_buckets(one, width // one["width"]) for one in (before, after)]
     size = max(len(one["sums"]) for one in wide)
     found: dict[str, Any] = {"width": width}
     for name in ("sums", "counts"):
@@ -94,13 +94,13 @@ def together(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, A
     return found
 
 
-def widened(curve: Mapping[str, Any], times: int) -> dict[str, list[float]]:
+def merge_buckets(curve: Mapping[str, Any], times: int) -> dict[str, list[float]]:
     """Return the sparkline with `times` buckets merged into one."""
     starts = range(0, len(curve["sums"]), times)
     return {name: [sum(curve[name][i : i + times]) for i in starts] for name in ("sums", "counts")}
 
 
-def drawn(curve: Mapping[str, Any]) -> list[float]:
+def compute_bucket_means(curve: Mapping[str, Any]) -> list[float]:
     """Return the means of the nonempty buckets."""
     return [total / count for total, count in zip(curve["sums"], curve["counts"], strict=True) if count]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .metric_stats import TAIL, Digest, Line, by_metric, digest, ends, joined
+from .metric_stats import TAIL, Digest, Line, by_metric, digest, ends, merge_digests
 from .models import HELD_OUT, POINTS, HeldOut, MetricSummary, Point, Run
 from .summary_tiles import WINDOW
 
@@ -25,17 +25,17 @@ def rebuild(run: Run) -> None:
 
 def refill(run: Run, source: str) -> None:
     MetricSummary.objects.filter(run=run, source=source).delete()
-    store(run, source, digests(list(lines(run, source)), source))
+    store(run, source, digests(list(query_step_metrics(run, source)), source))
 
 
-def lines(run: Run, source: str) -> Any:
+def query_step_metrics(run: Run, source: str) -> Any:
     return TABLES[source].objects.filter(run=run).order_by("step").values_list("step", "metrics")
 
 
-def digests(told: list[Line], source: str) -> dict[str, Digest]:
-    """Return the summary by metric; `told` are (step, metrics) in step order."""
-    last = told[-1][0] if told else 0
-    return {name: digest(values, window(source, last), last) for name, values in by_metric(told).items()}
+def digests(points: list[Line], source: str) -> dict[str, Digest]:
+    """Return the summary by metric; `points` are (step, metrics) in step order."""
+    last = points[-1][0] if points else 0
+    return {name: digest(values, window(source, last), last) for name, values in by_metric(points).items()}
 
 
 def window(source: str, last: int) -> int:
@@ -53,8 +53,8 @@ def extend(run: Run, source: str, fresh: Mapping[int, Mapping[str, Any]]) -> Non
     found = {name: {field: one[field] for field in FIELDS} for name, one in known.items()}
     for name, values in by_metric(sorted(fresh.items())).items():
         one = digest(values, WINDOW, last)
-        found[name] = joined(found[name], one) if name in found else one
-    tails = by_metric(lines(run, source).filter(step__gt=last - TAIL))
+        found[name] = merge_digests(found[name], one) if name in found else one
+    tails = by_metric(query_step_metrics(run, source).filter(step__gt=last - TAIL))
     for name in found:
         found[name] |= ends(tails.get(name, []), WINDOW, last)
     store(run, source, found)

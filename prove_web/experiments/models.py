@@ -180,7 +180,7 @@ class StepRollouts(models.Model):
     1, 0, 2]}. It is null for steps from older workers until a page needs the counts.
     """
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="kept")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="stored_steps")
     step = models.PositiveIntegerField()
     file = models.CharField(max_length=40)
     digest = models.CharField(max_length=64)

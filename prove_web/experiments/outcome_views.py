@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.enabled_servers import offered
+from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.parse_int import parse_digits
 from training_worker.prove.outcomes import MEANING, OUTCOMES
 from training_worker.prove.store.parquet import DamagedFile
@@ -21,7 +21,7 @@ from training_worker.prove.store.storage import StorageFailed
 
 from .detail import run_of
 from .models import RolloutGroup, Run, StepRollouts
-from .rollout_index import TOLD, UNTRIED, counted, needed_by, with_untried
+from .rollout_index import OUTCOME_KEY, UNTRIED, count_outcomes, needed_by, with_untried
 from .rollout_storage import StoredRun
 from .tool_outcomes import (
     NOT_A_TOOL,
@@ -29,12 +29,12 @@ from .tool_outcomes import (
     Line,
     Range,
     counts_in,
+    filter_lines,
     lines_of,
-    narrowed,
-    ordered,
+    list_worst_tools,
     sections,
+    sort_lines,
     tenth,
-    worst,
 )
 
 # Steps from workers that did not report outcomes are counted from their files, a few at a time.
@@ -47,28 +47,28 @@ def recount(run: Run, first: int, last: int) -> int:
 
     A missing or damaged file leaves its step uncounted.
     """
-    waiting = run.kept.filter(outcomes__isnull=True, step__gte=first, step__lte=last)
-    for kept in waiting.order_by("?")[:AT_ONCE]:
-        count_step(run, kept)
+    waiting = run.stored_steps.filter(outcomes__isnull=True, step__gte=first, step__lte=last)
+    for stored in waiting.order_by("?")[:AT_ONCE]:
+        count_step(run, stored)
     return int(waiting.count())
 
 
-def count_step(run: Run, kept: StepRollouts) -> None:
+def count_step(run: Run, stored: StepRollouts) -> None:
     try:
-        words = read_outcomes(StoredRun(run).file(kept.step))
+        words = read_outcomes(StoredRun(run).file(stored.step))
     except (OSError, DamagedFile, StorageFailed):
         return
-    rows = list(run.groups.filter(step=kept.step))
+    rows = list(run.groups.filter(step=stored.step))
     needed = needed_by(run, {row.example for row in rows})
     groups = []
     for row in rows:
-        told: dict[str, Any] = {**row.rollouts, "example": row.example}
-        told[TOLD] = [list(each) for each in words[row.first - 1 : row.first - 1 + row.size]]
-        groups.append(with_untried(told, needed))
-        row.rollouts = {name: groups[-1][name] for name in (*row.rollouts, TOLD, UNTRIED)}
+        group: dict[str, Any] = {**row.rollouts, "example": row.example}
+        group[OUTCOME_KEY] = [list(each) for each in words[row.first - 1 : row.first - 1 + row.size]]
+        groups.append(with_untried(group, needed))
+        row.rollouts = {name: groups[-1][name] for name in (*row.rollouts, OUTCOME_KEY, UNTRIED)}
     RolloutGroup.objects.bulk_update(rows, ["rollouts"])
-    kept.outcomes = counted(groups)
-    kept.save(update_fields=["outcomes"])
+    stored.outcomes = count_outcomes(groups)
+    stored.save(update_fields=["outcomes"])
 
 
 WORST = 5  # worst tools offered for additional data
@@ -85,17 +85,20 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
     `sort`, `flat=1` and `view=counts` select the rows and their display.
     """
     found = run_of(request.project, run)
-    known = found.kept.aggregate(first=Min("step"), last=Max("step"))
+    known = found.stored_steps.aggregate(first=Min("step"), last=Max("step"))
     context: dict[str, Any] = {"run": found, "columns": columns(request.GET), "meaning": meanings(), "views": VIEWS}
     if known["first"] is None:
         return render(request, "experiments/heat.html", context)
     every = Range(known["first"], known["last"])
     steps = parse_range(request.GET, "", every) or every
     against = parse_range(request.GET, "against_", every)
-    servers = offered(request.project)
+    servers = list_enabled_servers(request.project)
     left, lines = looked_at(found, steps, against, servers)
-    shown = narrowed(
-        lines, server=request.GET.get("server", ""), words=parse_search(request.GET), seen=not unfolded(request)
+    tools = filter_lines(
+        lines,
+        server=request.GET.get("server", ""),
+        words=parse_search(request.GET),
+        seen=not includes_uncalled_tools(request),
     )
     sort, flat = request.GET.get("sort", ""), bool(request.GET.get("flat"))
     context |= {
@@ -104,19 +107,19 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
         "against": against,
         "presets": presets(every, steps, against),
         "left": left,
-        "sections": [] if flat else sections(shown, sort),
-        "lines": ordered(shown, sort) if flat else [],
-        "shown": len(shown),
+        "sections": [] if flat else sections(tools, sort),
+        "lines": sort_lines(tools, sort) if flat else [],
+        "matching": len(tools),
         "tools": len([line for line in lines if line.tool]),
         "unseen": len([line for line in lines if not line.has_calls and line.tool]),
         "servers": servers,
         "server": request.GET.get("server", ""),
         "q": parse_search(request.GET),
-        "all": unfolded(request),
+        "all": includes_uncalled_tools(request),
         "flat": flat,
         "sort": sort,
         "view": "counts" if request.GET.get("view") == "counts" else "shares",
-        "worst": worst(shown, WORST),
+        "worst": list_worst_tools(tools, WORST),
         "search": search(found, steps),
         "not_a_tool": NOT_A_TOOL,
     }
@@ -129,21 +132,21 @@ def looked_at(run: Run, steps: Range, against: Range | None, servers: list[str])
     return left, lines_of(counts_in(run, steps), counts_in(run, against) if against else None, servers)
 
 
-def unfolded(request: ProjectRequest) -> bool:
+def includes_uncalled_tools(request: ProjectRequest) -> bool:
     return bool(request.GET.get("all"))
 
 
-def parse_search(asked: QueryDict) -> str:
-    return asked.get("q", "").strip()[:80]
+def parse_search(query: QueryDict) -> str:
+    return query.get("q", "").strip()[:80]
 
 
-def parse_range(asked: QueryDict, prefix: str, every: Range) -> Range | None:
+def parse_range(query: QueryDict, prefix: str, every: Range) -> Range | None:
     """Return the requested steps, clipped to those there are; None if the query names none. One end is enough."""
-    first, last = (step(asked.get(f"{prefix}{name}", "")) for name in ("from", "to"))
+    first, last = (step(query.get(f"{prefix}{name}", "")) for name in ("from", "to"))
     if first is None and last is None:
         return None
     low, high = sorted((first if first is not None else every.first, last if last is not None else every.last))
-    return Range(inside(low, every), inside(high, every))
+    return Range(clip_step(low, every), clip_step(high, every))
 
 
 def step(text: str) -> int | None:
@@ -151,7 +154,7 @@ def step(text: str) -> int | None:
     return None if number is None else min(number, MOST)
 
 
-def inside(number: int, every: Range) -> int:
+def clip_step(number: int, every: Range) -> int:
     return max(every.first, min(every.last, number))
 
 
@@ -168,15 +171,15 @@ def presets(every: Range, steps: Range, against: Range | None) -> list[tuple[str
 
 
 def query(steps: Range, against: Range | None) -> str:
-    asked = {"from": steps.first, "to": steps.last}
+    fields = {"from": steps.first, "to": steps.last}
     if against:
-        asked |= {"against_from": against.first, "against_to": against.last}
-    return urlencode(asked)
+        fields |= {"against_from": against.first, "against_to": against.last}
+    return urlencode(fields)
 
 
-def columns(asked: QueryDict) -> list[dict[str, str]]:
+def columns(params: QueryDict) -> list[dict[str, str]]:
     """Return the outcome column headings: current sort direction, and the sort key of a click."""
-    now, prefix = asked.get("sort", ""), "change-" if asked.get("against_from") or asked.get("against_to") else ""
+    now, prefix = params.get("sort", ""), "change-" if params.get("against_from") or params.get("against_to") else ""
     found = []
     for key, title in (("chances", "Chances"), *((prefix + name, TITLES[name]) for name in OUTCOMES)):
         direction = {key: "ascending", f"-{key}": "descending"}.get(now, "")

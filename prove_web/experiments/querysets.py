@@ -13,14 +13,14 @@ from django.db.models.functions import Coalesce, Concat, Now
 
 from prove_web.json_number import json_number
 
-from .metric_stats import drawn
+from .metric_stats import compute_bucket_means
 from .models import POINTS, MetricSummary, Point, Run
 from .sparkline import Sparkline
 
 REWARD = "reward"
 
 
-class Sorting(django_filters.OrderingFilter):
+class NullsLastOrderingFilter(django_filters.OrderingFilter):
     """Ordering that puts rows without a value last in both directions, and orders equal rows by number."""
 
     def filter(self, rows: QuerySet, value: list[str] | None) -> QuerySet:
@@ -36,7 +36,7 @@ class Sorting(django_filters.OrderingFilter):
         )
 
 
-def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
+def annotate_runs(rows: QuerySet[Run]) -> QuerySet[Run]:
     """Annotate runs with steps, first and newest mean reward, held-out gain, duration, and how they ended.
 
     `scored_by` is the reward configuration where it differs from the paper's. The job's large result is not read.
@@ -48,12 +48,12 @@ def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
             steps=steps(),
             scored_by=KeyTransform("reward", "config"),
             ended=KeyTextTransform("ended", "job__result"),
-            gain=sampled("difference"),
-            gain_low=sampled("low"),
-            gain_high=sampled("high"),
-            took=took(),
-            reward_start=summarised(REWARD, "start"),
-            reward_now=summarised(REWARD, "now"),
+            gain=select_sampled_value("difference"),
+            gain_low=select_sampled_value("low"),
+            gain_high=select_sampled_value("high"),
+            took=select_run_duration(),
+            reward_start=select_metric_summary(REWARD, "start"),
+            reward_now=select_metric_summary(REWARD, "now"),
         )
     )
 
@@ -74,25 +74,27 @@ def baseline() -> Case:
     return Case(When(base__deleted_at=None, then=F("base__number")))
 
 
-def took() -> ExpressionWrapper:
+def select_run_duration() -> ExpressionWrapper:
     return ExpressionWrapper(Coalesce(F("job__ended_at"), Now()) - F("job__started_at"), DurationField())
 
 
-def summarised(name: str, what: str, source: str = POINTS) -> Subquery:
+def select_metric_summary(name: str, what: str, source: str = POINTS) -> Subquery:
     """Return one summary field of a run's metric, such as its newest value; null for a run without the metric."""
     found = MetricSummary.objects.filter(run=OuterRef("pk"), source=source, name=name)
     return Subquery(found.values(what)[:1])
 
 
-def sampled(name: str) -> Case:
+def select_sampled_value(name: str) -> Case:
     """Return a number of the final evaluation's sampled comparison; null before there is one."""
     return json_number(name, KeyTransform("sampled", "job__result"))
 
 
 def sparklines(runs: Iterable[int]) -> dict[int, Sparkline]:
     """Return a reward sparkline for each run in one query."""
-    kept = MetricSummary.objects.filter(run__in=runs, source=POINTS, name=REWARD)
-    return {run: Sparkline.of(drawn(small)) for run, small in kept.values_list("run", "small")}
+    summaries = MetricSummary.objects.filter(run__in=runs, source=POINTS, name=REWARD)
+    return {
+        run: Sparkline.from_values(compute_bucket_means(small)) for run, small in summaries.values_list("run", "small")
+    }
 
 
 def column(key: str, title: str, sort: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from training_worker.prove.training_presets import RATES, RECIPES, settings_of
 
 from .defaults import START
-from .form_fields import plain
+from .form_fields import format_config_value
 from .initial_policy import audit_of, model_folder
 
 TITLES = {
@@ -30,13 +30,13 @@ BEYOND: dict[str, dict[str, Any]] = {  # settings beyond the preset's GRPO setti
     "paper": {"minutes": 20_160.0, "epochs": 3, "batch": 16, "longest": 28_768, "evaluate_every": 50},
 }
 SFT_RATE = 1e-5
-WHOLE_RUN = 100_000  # step limit; a supervised run ends with its epochs
+UNLIMITED_STEPS = 100_000  # step limit; a supervised run ends with its epochs
 BYTES = 2  # per parameter of a published model
 
 assert {title.partition(":")[0] for title in TITLES} == RECIPES.keys() == BEYOND.keys()
 
 
-def filled(name: str, given: Mapping[str, Any]) -> dict[str, str]:
+def build_preset_values(name: str, given: Mapping[str, Any]) -> dict[str, str]:
     """Return a preset's values by form field; the learning rate depends on the kind of run and the model."""
     name, _, model = name.partition(":")
     lora = str(given.get("lora_rank") or "0").strip() not in ("", "0")
@@ -44,8 +44,8 @@ def filled(name: str, given: Mapping[str, Any]) -> dict[str, str]:
     settings |= {f"limit_{part}": value for part, value in settings.pop("limits", {}).items()}
     settings |= BEYOND[name]
     if given.get("kind") == "sft" and name == "paper":
-        settings |= {"learning_rate": SFT_RATE, "max_steps": WHOLE_RUN}
-    return {field: plain(value) for field, value in settings.items() if field in START}
+        settings |= {"learning_rate": SFT_RATE, "max_steps": UNLIMITED_STEPS}
+    return {field: format_config_value(value) for field, value in settings.items() if field in START}
 
 
 def model_of(policy: str) -> tuple[str, float]:

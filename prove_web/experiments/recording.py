@@ -28,7 +28,7 @@ def record_curves(job: Job, events: Sequence[dict[str, Any]]) -> None:
         return
     run = Run.objects.get(job=job)
     fresh: dict[Curve, dict[int, dict[str, Any]]] = {Point: {}, HeldOut: {}}
-    kept: dict[int, dict[str, Any]] = {}
+    rollouts: dict[int, dict[str, Any]] = {}
     back = False
     for event in events:
         kind, data = event["kind"], event["data"]
@@ -36,26 +36,26 @@ def record_curves(job: Job, events: Sequence[dict[str, Any]]) -> None:
             back = True
             for table in VOIDED:
                 table.objects.filter(run=run, step__gt=data["step"]).delete()
-            for rows in (*fresh.values(), kept):
+            for rows in (*fresh.values(), rollouts):
                 for step in [step for step in rows if step > data["step"]]:
                     del rows[step]
         elif kind in TABLES:
             fresh[TABLES[kind]][data["step"]] = {name: value for name, value in data.items() if name != "step"}
         elif kind == "rollouts":
-            kept[data["step"]] = data
+            rollouts[data["step"]] = data
     for table, rows in fresh.items():
         record_points(run, table, rows, back)
-    record_rollouts(run, kept)
+    record_rollouts(run, rollouts)
 
 
 def record_points(run: Run, table: Curve, fresh: dict[int, dict[str, Any]], back: bool) -> None:
     """Store points and update their summaries; known points change nothing. `back` says that some were dropped."""
     last = table.objects.filter(run=run).aggregate(last=Max("step"))["last"] if fresh else None
     again = [step for step in fresh if last is not None and step <= last]
-    told = {step: (without(metrics), metrics.get(ODD)) for step, metrics in fresh.items()}
+    points = {step: (drop_nonfinite_key(metrics), metrics.get(ODD)) for step, metrics in fresh.items()}
     rows = table.objects.filter(run=run, step__in=again).values_list("step", "metrics", "odd") if again else ()
     known = {step: (metrics, odd) for step, metrics, odd in rows}
-    news = {step: one for step, one in told.items() if step not in known or known[step] != one}
+    news = {step: one for step, one in points.items() if step not in known or known[step] != one}
     table.objects.bulk_create(
         [table(run=run, step=step, metrics=metrics, odd=odd) for step, (metrics, odd) in news.items()],
         update_conflicts=True,
@@ -68,6 +68,6 @@ def record_points(run: Run, table: Curve, fresh: dict[int, dict[str, Any]], back
         extend(run, SOURCES[table], {step: metrics for step, (metrics, _) in news.items()})
 
 
-def without(metrics: dict[str, Any]) -> dict[str, Any]:
+def drop_nonfinite_key(metrics: dict[str, Any]) -> dict[str, Any]:
     """Return the metrics without the record of non-finite values."""
     return {name: value for name, value in metrics.items() if name != ODD}

@@ -12,7 +12,7 @@ from django.db.models import Max
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
 from .defaults import DEFAULTS
-from .form_fields import plain
+from .form_fields import format_config_value
 from .models import Run, RunKind
 from .reward_fields import OWN, TITLES, RewardFields
 
@@ -40,10 +40,10 @@ def scored_by(run: Run) -> RewardConfig:
 def scored_at(run: Run, step: int) -> RewardConfig:
     """Return the reward at a step, because the trace weight may change over the run."""
     most = max(1, int(run.config.get("max_steps", DEFAULTS["max_steps"])))
-    return scored_by(run).at((step - 1) / most)
+    return scored_by(run).interpolate_tau((step - 1) / most)
 
 
-def top(run: Run) -> float:
+def compute_max_reward(run: Run) -> float:
     """Return the maximum reward of a rollout: for external runs the maximum observed, at least 1."""
     if run.kind == RunKind.OUTSIDE:
         return max(1.0, run.groups.aggregate(most=Max("high"))["most"] or 0.0)
@@ -57,7 +57,7 @@ def short(name: str) -> str:
     return re.split(r": | \(", TITLES[name])[0] if name in TITLES else name
 
 
-def said(given: Mapping[str, Any] | None) -> str:
+def describe_reward(given: Mapping[str, Any] | None) -> str:
     """Return a short description of a reward: its name, or its form and changed settings; "" for the paper's."""
     if not given:
         return ""
@@ -71,7 +71,7 @@ def said(given: Mapping[str, Any] | None) -> str:
     usual = asdict(RewardConfig(form=config.form))
     counted = {*OF_FORMS.get(config.form, ()), *OPTIONAL}
     own = [
-        f"{label(field.name)} {plain(value)}"
+        f"{label(field.name)} {format_config_value(value)}"
         for field in fields(config)
         if field.name in counted and (value := getattr(config, field.name)) != usual[field.name]
     ]

@@ -85,16 +85,16 @@ def reward_of(
     return {name: given[f"reward_{name}"] for name in REWARD}
 
 
-def changed(reward: Mapping[str, Any]) -> dict[str, Any]:
+def select_changed_settings(reward: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that differ from the paper's."""
     return {name: value for name, value in reward.items() if value != REWARD[name]}
 
 
 def as_fields(reward: Mapping[str, Any]) -> dict[str, Any]:
     """Return the form values for a reward configuration: a named reward where one matches."""
-    whole = {**REWARD, **reward}
-    named = next((name for name, one in PRESETS.items() if {**REWARD, **asdict(one)} == whole), OWN)
-    return {"reward_preset": named, **{f"reward_{name}": value for name, value in whole.items()}}
+    full = {**REWARD, **reward}
+    named = next((name for name, one in PRESETS.items() if {**REWARD, **asdict(one)} == full), OWN)
+    return {"reward_preset": named, **{f"reward_{name}": value for name, value in full.items()}}
 
 
 def faults(given: Mapping[str, Any]) -> dict[str, str]:

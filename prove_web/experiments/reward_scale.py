@@ -13,7 +13,7 @@ from training_worker.prove.metrics import BY_NAME, HELD_OUT, TERMS
 from training_worker.prove.reward import RewardConfig
 
 from .models import Run, RunKind
-from .reward_config import said, scored_by
+from .reward_config import describe_reward, scored_by
 
 HELD = {metric.name for metric in HELD_OUT}
 # step metrics that depend on the reward definition
@@ -42,7 +42,7 @@ def in_words(run: Run) -> str:
     if run.kind == RunKind.OUTSIDE:
         return "Its own program's reward"
     reward = run.scored_by if hasattr(run, "scored_by") else run.config.get("reward")
-    return said(reward) or "The paper's reward"
+    return describe_reward(reward) or "The paper's reward"
 
 
 def definitions(runs: Iterable[Run]) -> list[Definition]:
@@ -53,7 +53,7 @@ def definitions(runs: Iterable[Run]) -> list[Definition]:
     return [Definition(in_words(lot[0]), tuple(run.number for run in lot)) for lot in found.values()]
 
 
-def rescored(run: Run, base: Run) -> str:
+def build_rescore_query(run: Run, base: Run) -> str:
     """Return the reward replay query that scores the baseline's stored rollouts with this run's reward.
 
     Empty if one of them is an external run.
@@ -62,10 +62,10 @@ def rescored(run: Run, base: Run) -> str:
     if mine is None or theirs is None:
         return ""
     before = asdict(theirs)
-    changed = {name: written(value) for name, value in asdict(mine).items() if value != before[name]}
+    changed = {name: format_weight(value) for name, value in asdict(mine).items() if value != before[name]}
     return urlencode({"of": f"run-{base.number}", **changed})
 
 
-def written(value: object) -> str:
+def format_weight(value: object) -> str:
     """Format a weight so that it parses back to the same number; "none" for a constant trace weight."""
     return "none" if value is None else str(value).removesuffix(".0")

@@ -93,10 +93,10 @@ def side(rollout: Rollout, at: int | None, made: ExecutedCall | None, differing:
         outcome=words[at] if words else "",
         arguments=None
         if given is None
-        else tuple(ArgumentText(n, written(v), n in differing) for n, v in given.items()),
+        else tuple(ArgumentText(n, format_value(v), n in differing) for n, v in given.items()),
         result=made.observation,
     )
 
 
-def written(value: object) -> str:
+def format_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

@@ -11,36 +11,38 @@ from statistics import fmean
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from training_worker.prove.outcomes import OUTCOMES, untried
+from training_worker.prove.outcomes import OUTCOMES, list_uncalled_tools
 
 from .models import RolloutGroup, Run, StepRollouts
 
 FILE = ("file", "digest", "bytes", "tokens", "tokens_digest")
 ELSEWHERE = {("rollouts", "groups"), ("items", "items")}  # (event kind, key) pairs stored in their own tables
 LISTS = ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools")
-TOLD = "outcomes"  # per call; older workers do not report it
+OUTCOME_KEY = "outcomes"  # per call; older workers do not report it
 UNTRIED = "untried"
 NONE_OFFERED = ""  # stands for any called name that is not a tool
 Counts = dict[str, list[int]]  # by tool, in the order of OUTCOMES
 
 
-def record_rollouts(run: Run, kept: Mapping[int, Mapping[str, Any]]) -> None:
+def record_rollouts(run: Run, by_step: Mapping[int, Mapping[str, Any]]) -> None:
     """Replace the index of these steps' rollouts with what the worker reported."""
-    if not kept:
+    if not by_step:
         return
-    RolloutGroup.objects.filter(run=run, step__in=list(kept)).delete()
-    needed = needed_by(run, {group["example"] for told in kept.values() for group in told["groups"]})
-    groups = {step: [with_untried(group, needed) for group in told["groups"]] for step, told in kept.items()}
+    RolloutGroup.objects.filter(run=run, step__in=list(by_step)).delete()
+    needed = needed_by(run, {group["example"] for event in by_step.values() for group in event["groups"]})
+    groups = {step: [with_untried(group, needed) for group in event["groups"]] for step, event in by_step.items()}
     StepRollouts.objects.bulk_create(
         [
-            StepRollouts(run=run, step=step, outcomes=counted(groups[step]), **{name: told[name] for name in FILE})
-            for step, told in kept.items()
+            StepRollouts(
+                run=run, step=step, outcomes=count_outcomes(groups[step]), **{name: event[name] for name in FILE}
+            )
+            for step, event in by_step.items()
         ],
         update_conflicts=True,
         unique_fields=["run", "step"],
         update_fields=(*FILE, "outcomes"),
     )
-    RolloutGroup.objects.bulk_create(row(run, step, group) for step, told in groups.items() for group in told)
+    RolloutGroup.objects.bulk_create(row(run, step, group) for step, event in groups.items() for group in event)
 
 
 def row(run: Run, step: int, group: Mapping[str, Any]) -> RolloutGroup:
@@ -55,9 +57,9 @@ def row(run: Run, step: int, group: Mapping[str, Any]) -> RolloutGroup:
         low=min(rewards, default=None),
         high=max(rewards, default=None),
         mean=fmean(rewards) if rewards else None,
-        tools=listed(name for names in group["tools"] for name in names),
-        ends=listed(group["end"]),
-        rollouts={name: group[name] for name in (*LISTS, TOLD, UNTRIED) if name in group},
+        tools=join_names(name for names in group["tools"] for name in names),
+        ends=join_names(group["end"]),
+        rollouts={name: group[name] for name in (*LISTS, OUTCOME_KEY, UNTRIED) if name in group},
     )
 
 
@@ -69,20 +71,23 @@ def needed_by(run: Run, examples: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def with_untried(group: Mapping[str, Any], needed: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     """Return a reported group with the tools that each scored rollout needed but never called."""
-    if TOLD not in group:
+    if OUTCOME_KEY not in group:
         return dict(group)
     wanted = needed.get(group["example"], ())
     members = zip(group["reward"], group["tools"], strict=True)
-    return {**group, UNTRIED: [[] if reward is None else list(untried(wanted, names)) for reward, names in members]}
+    return {
+        **group,
+        UNTRIED: [[] if reward is None else list(list_uncalled_tools(wanted, names)) for reward, names in members],
+    }
 
 
-def counted(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
+def count_outcomes(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
     """Return the outcome counts of a step's calls by tool; None if the worker did not report outcomes."""
     found: Counts = {}
     for group in groups:
-        if TOLD not in group:
+        if OUTCOME_KEY not in group:
             return None
-        for tools, words, left in zip(group["tools"], group[TOLD], group[UNTRIED], strict=True):
+        for tools, words, left in zip(group["tools"], group[OUTCOME_KEY], group[UNTRIED], strict=True):
             pairs = zip(tools, words, strict=True) if words else ()  # rollouts without a reward have no outcomes
             for tool, word in (*pairs, *((tool, "untried") for tool in left)):
                 name = tool if tool in TOOLS else NONE_OFFERED
@@ -90,13 +95,13 @@ def counted(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
     return found
 
 
-def listed(names: Any) -> str:
+def join_names(names: Any) -> str:
     """Return distinct names as comma-delimited text in which each can be matched exactly."""
     found = sorted({str(name).replace(",", " ") for name in names})
     return f",{','.join(found)}," if found else ""
 
 
-def slim(event: Mapping[str, Any]) -> dict[str, Any]:
+def drop_stored_keys(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return an event's data without the keys stored in other tables."""
     data: dict[str, Any] = event["data"]
     return {name: value for name, value in data.items() if (event["kind"], name) not in ELSEWHERE}

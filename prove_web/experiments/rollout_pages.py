@@ -20,13 +20,17 @@ from .credit import ledger
 from .detail import run_of
 from .groups import Group, Member
 from .models import Run, RunKind
-from .reward_config import said, scored_at, top
+from .reward_config import compute_max_reward, describe_reward, scored_at
 from .rollouts import NoRollouts, examples_of, groups_in, rollout_of, table_of, truth
 
 
 def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
     """Return links to the previous and next step; for external runs only steps with rollouts."""
-    steps = (run.kept if run.kind == RunKind.OUTSIDE else run.points).order_by("step").values_list("step", flat=True)
+    steps = (
+        (run.stored_steps if run.kind == RunKind.OUTSIDE else run.points)
+        .order_by("step")
+        .values_list("step", flat=True)
+    )
     return [
         ("prev", steps.filter(step__lt=step).last(), "Previous"),
         ("next", steps.filter(step__gt=step).first(), "Next"),
@@ -40,25 +44,25 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
     try:
         table = table_of(found, step)
         group, member = place_of(table, found, index)
-        whole = rollout_of(found, step, index)
+        record = rollout_of(found, step, index)
     except NoRollouts as error:
         context = {"run": found, "step": step, "why": str(error), "around": neighbours(found, step)}
         return render(request, "experiments/rollouts.html", context, status=404)
-    assert whole is not None  # guaranteed by the table row
+    assert record is not None  # guaranteed by the table row
     example = examples_of(found, [group.name]).get(group.name)
     context = {
         "run": found,
         "step": step,
         "group": group,
         "member": member,
-        "rollout": whole,
+        "rollout": record,
         "example": example,
-        **taken_apart(found, step, whole, example),
+        **taken_apart(found, step, record, example),
         "what_if": reverse("rollout-what-if", args=[*request.project.path, run, step, index]) if example else "",
-        "steps": truth(example, whole) if example else [],
-        "raw": dumps(whole),
+        "steps": truth(example, record) if example else [],
+        "raw": dumps(record),
         "opens": opens(request, example, run, step, index),
-        **earned(found, step, whole, example),
+        **build_reward_context(found, step, record, example),
         "count": len(table),
     }
     return render(request, "experiments/rollout.html", context)
@@ -78,14 +82,14 @@ def opens(request: ProjectRequest, example: Example | None, *where: int) -> str:
     return reverse("rollout-session", args=[*request.project.path, *where]) if may else ""
 
 
-def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
+def build_reward_context(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
     """Return the reward breakdown: by call for the paper's form, otherwise by component."""
     if run.kind == RunKind.OUTSIDE:
-        return {"most": top(run), "own": rollout.reward.terms if rollout.reward else {}}
+        return {"most": compute_max_reward(run), "own": rollout.reward.terms if rollout.reward else {}}
     config, reward = scored_at(run, step), rollout.reward
     context: dict[str, Any] = {
         "most": config.largest,
-        "scored_by": said(run.config.get("reward")),
+        "scored_by": describe_reward(run.config.get("reward")),
         "ledger": ledger(rollout, example, config),
     }
     if reward is None or reward.abstention:

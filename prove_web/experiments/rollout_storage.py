@@ -8,7 +8,7 @@ from django.conf import settings
 
 from training_worker.prove.store.cache import Cache
 from training_worker.prove.store.folder import RolloutFolder, step_of
-from training_worker.prove.store.storage import configured
+from training_worker.prove.store.storage import get_storage
 from training_worker.prove.trajectory import file_digest
 
 from .models import Run
@@ -25,16 +25,16 @@ class StoredRun:
 
     def steps(self) -> list[int]:
         """Return the steps with stored rollouts."""
-        return sorted({*self.run.kept.values_list("step", flat=True), *self.local.steps()})
+        return sorted({*self.run.stored_steps.values_list("step", flat=True), *self.local.steps()})
 
     def file(self, step: int) -> Path:
         """Return the path of a step's rollout file. Raises FileNotFoundError, DamagedFile, StorageFailed, OSError."""
-        known = self.run.kept.filter(step=step).first()
+        known = self.run.stored_steps.filter(step=step).first()
         return self.copy(known.file, known.digest) if known else self.local.file(step)
 
     def tokens(self, step: int) -> Path:
         """Return the path of a step's token file. Raises the same errors as `file`."""
-        known = self.run.kept.filter(step=step).first()
+        known = self.run.stored_steps.filter(step=step).first()
         if known is None or not known.tokens:
             raise FileNotFoundError
         return self.copy(known.tokens, known.tokens_digest)
@@ -46,7 +46,7 @@ class StoredRun:
         """
         if step_of(name) is None:
             raise FileNotFoundError
-        here, storage = self.local.path / name, configured(settings.PROVE_STORAGE)
+        here, storage = self.local.path / name, get_storage(settings.PROVE_STORAGE)
         if here.is_file() and (storage is None or file_digest(here) == digest):
             return here
         if storage is None:

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 
-from training_worker.prove.store.folder import OLD, grouped, read_one
+from training_worker.prove.store.folder import OLD, group_summaries, read_one
 from training_worker.prove.store.old import read_old
 from training_worker.prove.store.parquet import DamagedFile
 from training_worker.prove.store.query import StepTable
@@ -23,7 +23,7 @@ from training_worker.prove.trajectory import Example, Rollout, ToolCall, Unreada
 from .forms import DEFAULTS
 from .groups import Group, group_of
 from .models import Run, RunKind
-from .reward_config import top
+from .reward_config import compute_max_reward
 from .rollout_storage import StoredRun
 
 AWAY = (
@@ -41,13 +41,13 @@ def size_of_groups(run: Run) -> int:
     return int(run.config.get("group", DEFAULTS["group"]))
 
 
-def table_of(run: Run, step: int, *, whole: bool = False) -> StepTable:
+def table_of(run: Run, step: int, *, every_column: bool = False) -> StepTable:
     """Return a step's rollouts with the columns for pages, or with all columns. Raises NoRollouts."""
-    with explained(run, step):
+    with convert_read_errors(run, step):
         file = StoredRun(run).file(step)
         if file.suffix == OLD:
-            return StepTable.of(read_old(file, size_of_groups(run)))
-        return StepTable.read(file, whole=whole)
+            return StepTable.from_summaries(read_old(file, size_of_groups(run)))
+        return StepTable.read(file, every_column=every_column)
 
 
 def groups_of(run: Run, step: int) -> list[Group]:
@@ -56,13 +56,13 @@ def groups_of(run: Run, step: int) -> list[Group]:
 
 
 def groups_in(table: StepTable, run: Run) -> list[Group]:
-    return [group_of(members, top(run)) for members in grouped(table.rows())]
+    return [group_of(members, compute_max_reward(run)) for members in group_summaries(table.list_summaries())]
 
 
 def rollouts_of(run: Run, step: int, group: Group) -> list[Rollout]:
     """Return all rollouts of a group, without transcripts where the file stores them separately. Raises NoRollouts."""
     first, count = group.members[0].index, len(group.members)
-    with explained(run, step):
+    with convert_read_errors(run, step):
         file = StoredRun(run).file(step)
         if file.suffix == OLD:
             return list(read_lines(Rollout, file))[first - 1 : first - 1 + count]
@@ -71,13 +71,13 @@ def rollouts_of(run: Run, step: int, group: Group) -> list[Rollout]:
 
 def rollout_of(run: Run, step: int, index: int) -> Rollout | None:
     """Return one complete rollout, counted from 1; None if there are fewer. Raises NoRollouts."""
-    with explained(run, step):
+    with convert_read_errors(run, step):
         return read_one(StoredRun(run), step, index)
 
 
 def tokens_of(run: Run, step: int, index: int) -> TokenRow | None:
     """Return the tokens of one rollout; None if they were not stored or have expired. Raises NoRollouts."""
-    with explained(run, step):
+    with convert_read_errors(run, step):
         try:
             return read_tokens(StoredRun(run).tokens(step), index)
         except FileNotFoundError:
@@ -85,7 +85,7 @@ def tokens_of(run: Run, step: int, index: int) -> TokenRow | None:
 
 
 @contextmanager
-def explained(run: Run, step: int) -> Iterator[None]:
+def convert_read_errors(run: Run, step: int) -> Iterator[None]:
     """Convert errors of reading a step's rollouts to NoRollouts with an explanation."""
     try:
         yield
@@ -101,12 +101,12 @@ def explained(run: Run, step: int) -> Iterator[None]:
 
 
 def why_missing(run: Run, step: int) -> str:
-    if run.kind == RunKind.OUTSIDE and not run.kept.filter(step=step).exists():
+    if run.kind == RunKind.OUTSIDE and not run.stored_steps.filter(step=step).exists():
         return f"The training program of run {run.number} logged no rollouts of step {step}."
     reached = run.points.order_by("-step").values_list("step", flat=True).first() or 0
     if step > reached:
         return f"Run {run.number} has not reached step {step}; it is at step {reached}."
-    if run.kept.filter(step=step).exists():
+    if run.stored_steps.filter(step=step).exists():
         where = "the storage" if settings.PROVE_STORAGE else "the run's folder"
         return f"The rollout file of step {step} is not in {where}; its charts are still available."
     if not run.job.folder.exists():
@@ -124,16 +124,16 @@ def as_json(record: Any) -> bytes:
     return adapter(dict).dump_json(record)
 
 
-def notable(run: Run) -> list[tuple[str, int]]:
+def list_notable_steps(run: Run) -> list[tuple[str, int]]:
     """Return notable steps: first, newest, best, most failed calls, and highest reward standard deviation."""
     points: QuerySet[Any] = run.points.all()
-    told: QuerySet[Any] = points
+    steps: QuerySet[Any] = points
     if run.kind == RunKind.OUTSIDE:
-        told = run.kept.all()
-        points = points.filter(step__in=told.values("step"))
+        steps = run.stored_steps.all()
+        points = points.filter(step__in=steps.values("step"))
     ranked = {
-        "First": told.order_by("step"),
-        "Newest": told.order_by("-step"),
+        "First": steps.order_by("step"),
+        "Newest": steps.order_by("-step"),
         "Best reward": points.order_by("-metrics__reward", "-step"),
         "Most failed calls": points.order_by("-metrics__tool_failures", "-step"),
         "Highest reward std": points.order_by("-metrics__reward_std", "-step"),

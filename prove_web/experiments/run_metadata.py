@@ -62,7 +62,7 @@ def read_tags(text: str) -> list[str]:
     return BETWEEN.split(text)
 
 
-def tidied(tags: Iterable[str]) -> list[str]:
+def normalise_tags(tags: Iterable[str]) -> list[str]:
     """Return the tags sorted, without duplicates, in lower case and trimmed. Raises InvalidMetadata."""
     found = dict.fromkeys(tag for one in tags if (tag := " ".join(one.lower().split())))
     for tag in found:
@@ -78,7 +78,7 @@ def tidied(tags: Iterable[str]) -> list[str]:
 
 def set_tags(run: Run, tags: Iterable[str]) -> None:
     """Replace the tags of a run. Raises InvalidMetadata."""
-    run.tags = tidied(tags)
+    run.tags = normalise_tags(tags)
     run.save(update_fields=["tags"])
 
 
@@ -86,7 +86,7 @@ def set_tags(run: Run, tags: Iterable[str]) -> None:
 def change_tags(run: Run, add: Iterable[str] = (), remove: Iterable[str] = ()) -> bool:
     """Add and remove tags, preserving concurrent changes; return whether any changed. Raises InvalidMetadata."""
     held = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-    wanted = tidied(tag for tag in (*held.tags, *tidied(add)) if tag not in tidied(remove))
+    wanted = normalise_tags(tag for tag in (*held.tags, *normalise_tags(add)) if tag not in normalise_tags(remove))
     run.tags, before = wanted, held.tags
     if wanted != before:
         run.save(update_fields=["tags"])

@@ -11,8 +11,8 @@ from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_
 
 from .defaults import REWARD
 from .models import SavedReward
-from .reward_config import said
-from .reward_fields import SAVED, changed
+from .reward_config import describe_reward
+from .reward_fields import SAVED, select_changed_settings
 
 
 def key(one: SavedReward) -> str:
@@ -22,7 +22,7 @@ def key(one: SavedReward) -> str:
 
 def choices(rewards: Iterable[SavedReward]) -> list[tuple[str, str]]:
     """Return the choices for the launch form."""
-    return [(key(one), f"{one.name}: {said(one.config)}") for one in rewards]
+    return [(key(one), f"{one.name}: {describe_reward(one.config)}") for one in rewards]
 
 
 def names(rewards: Iterable[SavedReward]) -> dict[str, str]:
@@ -40,17 +40,19 @@ def save(project: Project, user: User, name: str, config: RewardConfig) -> Saved
     if not 0 < len(name) <= 60:
         raise BadReward("Enter a reward name of at most 60 characters.")
     if any(config == preset for preset in PRESETS.values()):
-        raise BadReward(f"This reward already has a name: {said(asdict(config)) or 'the reward of the paper'}.")
-    told = {"config": changed(asdict(config)), "made_by": user}
-    made, new = SavedReward.objects.get_or_create(project=project, name=name, defaults=told)
+        raise BadReward(
+            f"This reward already has a name: {describe_reward(asdict(config)) or 'the reward of the paper'}."
+        )
+    values = {"config": select_changed_settings(asdict(config)), "made_by": user}
+    made, new = SavedReward.objects.get_or_create(project=project, name=name, defaults=values)
     if not new:
         raise BadReward(f"A reward named “{name}” already exists. Choose another name.")
     return made
 
 
-def called(project: Project, given: Mapping[str, Any] | None) -> str:
+def describe_named_reward(project: Project, given: Mapping[str, Any] | None) -> str:
     """Return the description of a run's reward on its page, with its saved name if it has one."""
-    words = said(given)
+    words = describe_reward(given)
     if not given:
         return words
     try:

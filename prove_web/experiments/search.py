@@ -21,7 +21,7 @@ from prove_web.trajectories.models import Trajectory
 from training_worker.prove.outcomes import OF_CALLS
 
 from .models import RolloutGroup, Run
-from .rollout_index import TOLD, UNTRIED
+from .rollout_index import OUTCOME_KEY, UNTRIED
 
 NAMES = ("tool", "outcome", "untried", "end", "example")
 NUMBERS = ("reward", "advantage", "step", "calls", "failed", "tokens")
@@ -38,7 +38,7 @@ BOUND = re.compile(rf"({'|'.join(NUMBERS)})(<=|>=|<|>|=)(-?\d+(?:\.\d*)?|-?\.\d+
 COLUMNS = ("step", "number", "first", "example", "size", "text")
 LISTS = {
     "tool": ("tools",),
-    "outcome": ("tools", TOLD),
+    "outcome": ("tools", OUTCOME_KEY),
     "untried": (UNTRIED,),
     "end": ("end",),
     "advantage": ("advantage",),
@@ -59,7 +59,7 @@ class Query:
     strange: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> Query:
+    def parse_text(cls, text: str) -> Query:
         names, bounds, strange = [], [], []
         for word in text[:LONGEST].split():
             if (found := WORD.fullmatch(word)) and (found[1] != "outcome" or found[2] in OF_CALLS):
@@ -70,7 +70,7 @@ class Query:
                 strange.append(word)
         return cls(tuple(names), tuple(bounds), tuple(strange))
 
-    def narrowed(self, groups: QuerySet[RolloutGroup]) -> QuerySet[RolloutGroup]:
+    def filter_groups(self, groups: QuerySet[RolloutGroup]) -> QuerySet[RolloutGroup]:
         """Return a superset of the groups with matching rollouts."""
         for name, value in self.names:
             match name:
@@ -81,9 +81,9 @@ class Query:
                 case "end":
                     groups = groups.filter(ends__contains=f",{value},")
                 case "untried":
-                    groups = groups.filter(needing(value))
+                    groups = groups.filter(match_needed_tool(value))
         for name, sign, bound in self.bounds:
-            groups = groups.filter(possible(name, sign, bound))
+            groups = groups.filter(match_group_bound(name, sign, bound))
         return groups
 
     @property
@@ -103,8 +103,8 @@ class Query:
         """
         found = list(range(row.size))
         for name, value in self.names:
-            told = row.words(name, self.tools)
-            found = [place for place in found if value in told[place]]
+            words = row.list_rollout_words(name, self.tools)
+            found = [place for place in found if value in words[place]]
         for name, sign, bound in self.bounds:
             numbers, holds = row.numbers(name), SIGNS[sign]
             found = [place for place in found if numbers[place] is not None and holds(numbers[place], bound)]
@@ -113,7 +113,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Row:
-    """One group of the index; `told` are the lists that the query needs, `text` is the complete JSON."""
+    """One group of the index; `columns` are the lists that the query needs, `text` is the complete JSON."""
 
     step: int
     group: int
@@ -121,27 +121,27 @@ class Row:
     example: str
     size: int
     text: str
-    told: dict[str, list[Any]]
+    columns: dict[str, list[Any]]
 
-    def words(self, name: str, tools: frozenset[str] = frozenset()) -> Sequence[Sequence[str]]:
+    def list_rollout_words(self, name: str, tools: frozenset[str] = frozenset()) -> Sequence[Sequence[str]]:
         """Return the matchable words of each rollout; with `tools`, outcomes of calls of these tools only."""
         match name:
             case "tool":
-                return self.told["tools"]
+                return self.columns["tools"]
             case "outcome":
-                pairs = zip(self.told["tools"], self.outcomes, strict=True)
+                pairs = zip(self.columns["tools"], self.outcomes, strict=True)
                 return [
                     [word for tool, word in zip(*each, strict=False) if not tools or tool in tools] for each in pairs
                 ]
             case "untried":
-                return self.told.get(UNTRIED) or [()] * self.size
+                return self.columns.get(UNTRIED) or [()] * self.size
             case "end":
-                return [(end,) for end in self.told["end"]]
+                return [(end,) for end in self.columns["end"]]
         return [(self.example,)] * self.size
 
     @property
     def outcomes(self) -> Sequence[Sequence[str]]:
-        return self.told.get(TOLD) or [()] * self.size
+        return self.columns.get(OUTCOME_KEY) or [()] * self.size
 
     def numbers(self, name: str) -> Sequence[Any]:
         """Return a number for each rollout, None where it has none."""
@@ -149,8 +149,8 @@ class Row:
             case "step":
                 return [self.step] * self.size
             case "calls":
-                return [len(tools) for tools in self.told["tools"]]
-        return self.told[{"failed": "failed_calls", "tokens": "model_tokens"}.get(name, name)]
+                return [len(tools) for tools in self.columns["tools"]]
+        return self.columns[{"failed": "failed_calls", "tokens": "model_tokens"}.get(name, name)]
 
     def hit(self, place: int) -> Hit:
         one = {name: values[place] for name, values in json.loads(self.text).items()}
@@ -165,17 +165,17 @@ class Row:
             failed=one["failed_calls"],
             tokens=one["model_tokens"],
             tools=tuple(one["tools"]),
-            outcomes=tuple(one.get(TOLD, ())),
+            outcomes=tuple(one.get(OUTCOME_KEY, ())),
         )
 
 
-def needing(tool: str) -> Exists:
+def match_needed_tool(tool: str) -> Exists:
     """Return a condition for groups whose example may need this tool."""
     mine = {"dataset": OuterRef("run__dataset"), "example": OuterRef("example")}
     return Exists(Trajectory.objects.filter(**mine, tools__contains=tool))
 
 
-def possible(name: str, sign: str, value: float) -> Q:
+def match_group_bound(name: str, sign: str, value: float) -> Q:
     """Return a condition that a group must meet for any of its rollouts to satisfy the bound."""
     if name == "step":
         return Q(**{f"step__{LOOKUPS[sign]}": max(-MOST_STEPS, min(MOST_STEPS, value))})
@@ -211,7 +211,7 @@ class SearchResults(Sequence[Hit]):
     """The matching rollouts of a run, built lazily because a page shows only a few."""
 
     def __init__(self, run: Run, query: Query, order: str = "step"):
-        groups = query.narrowed(run.groups.order_by("step", "number"))
+        groups = query.filter_groups(run.groups.order_by("step", "number"))
         found = groups.annotate(text=Cast("rollouts", TextField())).values_list(*COLUMNS).iterator()
         read = reader(query.lists).validate_json
         rows = (
@@ -255,5 +255,5 @@ def reader(lists: frozenset[str]) -> TypeAdapter[Any]:
 
 
 def reward_at(row: Row, place: int) -> float | None:
-    reward: float | None = row.told["reward"][place]
+    reward: float | None = row.columns["reward"][place]
     return reward

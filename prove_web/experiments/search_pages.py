@@ -16,7 +16,7 @@ from training_worker.prove.outcomes import OF_CALLS
 from .detail import run_of
 from .groups import Group, Member
 from .models import RolloutGroup, Run
-from .reward_config import top
+from .reward_config import compute_max_reward
 from .rollouts import examples_of
 from .search import Query, SearchResults
 
@@ -30,14 +30,14 @@ HINTS = ("reward<0.5", "end:tokens", "failed>0", "calls=0", "outcome:state")
 @require_safe
 def search_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
     found, text = run_of(request.project, run), request.GET.get("q", "").strip()
-    query, order = Query.of(text), request.GET.get("order", "step")
-    told = SearchResults(found, query, order) if not query.strange else []
+    query, order = Query.parse_text(text), request.GET.get("order", "step")
+    results = SearchResults(found, query, order) if not query.strange else []
     context: dict[str, Any] = {
         "run": found,
         "q": text,
         "query": query,
-        "page": Paginator(told, ROWS).get_page(request.GET.get("page")),
-        "told": told,
+        "page": Paginator(results, ROWS).get_page(request.GET.get("page")),
+        "results": results,
         "orders": ORDERS,
         "order": order if order in ORDERS else "step",
         "hints": HINTS,
@@ -52,22 +52,22 @@ def search_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
 def over_the_run(request: ProjectRequest, run: int, example: str) -> HttpResponse:
     found = run_of(request.project, run)
     page = Paginator(found.groups.filter(example=example), STEPS).get_page(request.GET.get("page"))
-    most = top(found)
+    most = compute_max_reward(found)
     groups = [(row.step, group_of(row, most)) for row in page]
     known = examples_of(found, [example]).get(example)
     context = {"run": found, "name": example, "example": known, "page": page, "groups": groups}
-    return render(request, "experiments/over_the_run.html", context | rise(found, example))
+    return render(request, "experiments/over_the_run.html", context | compute_reward_change(found, example))
 
 
 def group_of(row: RolloutGroup, most: float) -> Group:
     """Build a group for pages from its index row."""
-    told = row.rollouts
-    lists = zip(told["reward"], told["advantage"], told["end"], strict=True)
+    columns = row.rollouts
+    lists = zip(columns["reward"], columns["advantage"], columns["end"], strict=True)
     found = (Member(row.first + place, place + 1, *each) for place, each in enumerate(lists))
     return Group(row.number, row.example, tuple(found), most)
 
 
-def rise(run: Run, example: str) -> dict[str, Any]:
+def compute_reward_change(run: Run, example: str) -> dict[str, Any]:
     """Return the mean rewards of a conversation's first and last group, and their difference."""
     means: Sequence[float] = run.groups.filter(example=example, mean__isnull=False).values_list("mean", flat=True)
     means = list(means)

@@ -35,20 +35,20 @@ class BadSpace(ValueError):
 
 
 @dataclass(frozen=True)
-class Listed:
+class ValueList:
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Range:
-    """The closed interval from `low` to `high`; `whole` restricts it to integers."""
+    """The closed interval from `low` to `high`; `integral` restricts it to integers."""
 
     low: float
     high: float
     log: bool
-    whole: bool
+    integral: bool
 
-    def spaced(self, count: int) -> tuple[str, ...]:
+    def list_spaced_values(self, count: int) -> tuple[str, ...]:
         """Return `count` evenly spaced values including both ends; fewer where rounding to integers merges some."""
         if self.log:
             ratio = math.log(self.high / self.low)
@@ -59,23 +59,23 @@ class Range:
 
     def text(self, value: float) -> str:
         """Format a sampled value as text; three significant digits distinguish settings well enough."""
-        return str(round(value)) if self.whole else f"{value:.3g}"
+        return str(round(value)) if self.integral else f"{value:.3g}"
 
 
-def parse(field: str, text: str, whole: bool = False) -> Listed | Range:
+def parse(field: str, text: str, integral: bool = False) -> ValueList | Range:
     """Parse the values of one setting. Raises BadSpace."""
     text = text.strip()
     if len(text) > MOST_TEXT:
         raise BadSpace(f"The values have {len(text):,} characters; the maximum is {MOST_TEXT:,}.", field)
     if found := RANGE.fullmatch(text):
         low, high, scale, count = found.groups()
-        span = Range(end(field, low), end(field, high), scale == "log", whole)
+        span = Range(end(field, low), end(field, high), scale == "log", integral)
         check(field, span)
-        return Listed(span.spaced(points(field, count))) if count else span
+        return ValueList(span.list_spaced_values(points(field, count))) if count else span
     values = tuple(dict.fromkeys(value for part in text.split(",") if (value := part.strip())))
     if not values:
         raise BadSpace("Enter values: a list like 1e-6, 3e-7, or a range like 1e-7 to 1e-4, log.", field)
-    return Listed(values)
+    return ValueList(values)
 
 
 def end(field: str, text: str) -> float:
@@ -96,7 +96,7 @@ def check(field: str, span: Range) -> None:
     for value in (span.low, span.high):
         if abs(value) > LARGEST:
             raise BadSpace(f"The ends of a range must be within {LARGEST:g}, not {value:g}.", field)
-        if span.whole and value != round(value):
+        if span.integral and value != round(value):
             raise BadSpace(f"This setting takes whole numbers only; a range of it cannot end at {value:g}.", field)
 
 
@@ -106,13 +106,13 @@ def points(field: str, text: str) -> int:
     return count
 
 
-def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
+def grid(space: Mapping[str, ValueList | Range]) -> list[Member]:
     """Return every combination in the order of the values. Raises BadSpace."""
     for field, one in space.items():
         if isinstance(one, Range):
             text = f"{one.low:g} to {one.high:g}"
             raise BadSpace(f"A grid needs the number of values of a range, such as {text} in 4.", field)
-    lists = {field: list(one.values) for field, one in space.items() if isinstance(one, Listed)}
+    lists = {field: list(one.values) for field, one in space.items() if isinstance(one, ValueList)}
     count = math.prod(map(len, lists.values()))
     if count > MOST:
         by = f" {TIMES} ".join(str(len(values)) for values in lists.values())
@@ -126,19 +126,19 @@ def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
     return sorted(members, key=lambda member: [order[field][member[field]] for field in lists])
 
 
-def drawn(space: Mapping[str, Listed | Range], count: int, seed: int) -> list[Member]:
+def sample_members(space: Mapping[str, ValueList | Range], count: int, seed: int) -> list[Member]:
     """Return `count` random members, or all if there are fewer; deterministic for a given seed."""
     from scipy.stats import loguniform, randint, uniform
     from sklearn.model_selection import ParameterSampler
 
-    def distribution(one: Listed | Range) -> Any:
-        if isinstance(one, Listed):
+    def distribution(one: ValueList | Range) -> Any:
+        if isinstance(one, ValueList):
             return list(one.values)
         if one.log:
             return loguniform(one.low, one.high)
-        return randint(one.low, one.high + 1) if one.whole else uniform(one.low, one.high - one.low)
+        return randint(one.low, one.high + 1) if one.integral else uniform(one.low, one.high - one.low)
 
-    lists = [len(one.values) for one in space.values() if isinstance(one, Listed)]
+    lists = [len(one.values) for one in space.values() if isinstance(one, ValueList)]
     most = math.prod(lists) if len(lists) == len(space) else count
     found: dict[tuple[str, ...], Member] = {}
     for draw in ParameterSampler(

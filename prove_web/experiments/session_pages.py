@@ -28,7 +28,7 @@ def rollout_session(request: ProjectRequest, run: int, step: int, index: int) ->
     """Open the world of a rollout after its first `calls` calls."""
     most = number(request.POST.get("calls", "0"), MOST_CALLS)
     try:
-        made = opened(request.user, run_of(request.project, run), step, index, most)
+        made = open_rollout_session(request.user, run_of(request.project, run), step, index, most)
     except (NoRollouts, NoWorld) as why:
         messages.error(request, str(why))
         return redirect(reverse("rollout", args=[*request.project.path, run, step, index]))
@@ -40,7 +40,7 @@ def rollout_session(request: ProjectRequest, run: int, step: int, index: int) ->
 
 
 @dataclass(frozen=True)
-class Opened:
+class RolloutSession:
     """An opened session; `left_out` calls never reached the servers.
 
     `differs` says that the servers' code has changed.
@@ -51,7 +51,7 @@ class Opened:
     differs: bool
 
 
-def opened(user: User, run: Run, step: int, index: int, most: int) -> Opened:
+def open_rollout_session(user: User, run: Run, step: int, index: int, most: int) -> RolloutSession:
     """Open the world of a rollout after its first `most` calls. Raises NoRollouts, NoWorld, Http404."""
     rollout = rollout_of(run, step, index)
     if rollout is None:
@@ -62,4 +62,4 @@ def opened(user: User, run: Run, step: int, index: int, most: int) -> Opened:
     title = f"Run {run.number}, step {step}, rollout {index}" + (f" after call {most}" if most else "")
     made = of_rollout(rollout.calls, most)
     session = open_after(run.project, user, example, title, Source.ROLLOUT, made)
-    return Opened(session, most and len(rollout.calls[:most]) - len(made), stale(example))
+    return RolloutSession(session, most and len(rollout.calls[:most]) - len(made), stale(example))

@@ -17,7 +17,7 @@ class Sparkline:
     y: float
 
     @classmethod
-    def of(cls, values: Sequence[float], between: tuple[float, float] | None = None) -> Sparkline:
+    def from_values(cls, values: Sequence[float], between: tuple[float, float] | None = None) -> Sparkline:
         """Scale values to their own range, or to the range `between`."""
         low, high = between or (min(values), max(values))
         across = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1)

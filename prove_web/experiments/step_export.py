@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.export.lines import harmless
+from training_worker.prove.export.lines import escape_formula
 from training_worker.prove.store.query import StepTable
 from training_worker.prove.store.record import COMPONENTS
 
@@ -36,10 +36,10 @@ def export(request: ProjectRequest, run: int, step: int, format: str) -> HttpRes
     if format not in FORMATS:
         raise Http404("Rollouts are exported as csv or jsonl.")
     try:
-        table = table_of(found, step, whole=True)
+        table = table_of(found, step, every_column=True)
     except NoRollouts as error:
         raise Http404(str(error)) from error
-    lines = lines_of(table.that(form.rollout_filter).ordered(*order_of(request.GET.get("sort", ""))))
+    lines = lines_of(table.filter_rollouts(form.rollout_filter).sort_rows(*order_of(request.GET.get("sort", ""))))
     name = f"run-{run}-step-{step}.{format}"
     audit.note(None, "exported", found, request.organisation, rollouts=f"step {step}", file=name)
     return StreamingHttpResponse(
@@ -52,10 +52,10 @@ def export(request: ProjectRequest, run: int, step: int, format: str) -> HttpRes
 def lines_of(table: StepTable) -> Iterator[dict[str, Any]]:
     columns = {name: table.column(name) for name in COLUMNS}
     for at in range(len(table)):
-        yield {name: plain(values[at]) for name, values in columns.items()}
+        yield {name: replace_nonfinite(values[at]) for name, values in columns.items()}
 
 
-def plain(value: Any) -> Any:
+def replace_nonfinite(value: Any) -> Any:
     """Return the value, or None for NaN and infinity, which JSON lacks."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
@@ -81,4 +81,4 @@ def as_csv(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 
 def cell(value: Any) -> Any:
-    return harmless(" ".join(map(str, value)) if isinstance(value, list) else value)
+    return escape_formula(" ".join(map(str, value)) if isinstance(value, list) else value)

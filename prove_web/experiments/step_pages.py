@@ -21,7 +21,7 @@ from training_worker.prove.store.record import COMPONENTS
 from .detail import run_of
 from .groups import EQUAL, Group, member_of
 from .models import Run
-from .reward_config import said
+from .reward_config import describe_reward
 from .rollout_pages import neighbours
 from .rollouts import NoRollouts, examples_of, groups_in, table_of
 from .step_form import StepForm, order_of
@@ -65,7 +65,7 @@ def stats_of(table: StepTable) -> list[Stat]:
     ]
 
 
-def ordered(stats: list[Stat], sort: str) -> list[Stat]:
+def sort_groups(stats: list[Stat], sort: str) -> list[Stat]:
     match sort:
         case "spread":
             return sorted(stats, key=lambda group: -group.spread)
@@ -120,17 +120,17 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
     """
     found, form = run_of(request.project, run), StepForm(request.GET)
     context: dict[str, Any] = {"run": found, "step": step, "around": neighbours(found, step), "sorts": SORTS}
-    context["scored_by"] = said(found.config.get("reward"))
+    context["scored_by"] = describe_reward(found.config.get("reward"))
     try:
         table = table_of(found, step)
     except NoRollouts as error:
         return render(request, "experiments/rollouts.html", context | {"why": str(error)}, status=404)
-    asked, stats = form.rollout_filter, stats_of(table)
-    matching = table.that(asked)
+    narrowing, stats = form.rollout_filter, stats_of(table)
+    matching = table.filter_rollouts(narrowing)
     flat, sort, only = request.GET.get("view") == "list", request.GET.get("sort", ""), request.GET.get("only")
     context |= {
         "form": form,
-        "asked": bool(asked),
+        "narrowed": bool(narrowing),
         "summary": summary(stats),
         "matching": len(matching),
         "flat": flat,
@@ -140,10 +140,10 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
         "tools": sorted({name for names in table.column("tools") for name in names if name}),
     }
     if flat:
-        context |= listed(matching, sort, request.GET.get("page"))
+        context |= build_list_context(matching, sort, request.GET.get("page"))
     else:
-        page = page_of(ordered(stats, sort), matching, only == "signal", request.GET.get("page"))
-        context |= {"page": page, "groups": groups_on(page, table, matching if asked else None, found)}
+        page = page_of(sort_groups(stats, sort), matching, only == "signal", request.GET.get("page"))
+        context |= {"page": page, "groups": groups_on(page, table, matching if narrowing else None, found)}
         context["sort"] = sort if sort in SORTS else "asked"
         context |= {"here": request.path, "marks": {"done": icon("check"), "failed": icon("x")}}
     return render(request, "experiments/rollouts.html", context, status=422 if form.errors else 200)
@@ -152,8 +152,8 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
 def page_of(stats: list[Stat], matching: StepTable, signal: bool, number: str | None) -> Page[Stat]:
     """Return a page of the groups with matching rollouts, without zero-variance groups if `signal` is set."""
     having = set(matching.column("group"))
-    shown = [group for group in stats if group.number in having and not (signal and group.silent)]
-    return Paginator(shown, GROUPS).get_page(number)
+    listed = [group for group in stats if group.number in having and not (signal and group.silent)]
+    return Paginator(listed, GROUPS).get_page(number)
 
 
 def groups_on(page: Page[Stat], table: StepTable, matching: StepTable | None, run: Run) -> list[Group]:
@@ -164,12 +164,12 @@ def groups_on(page: Page[Stat], table: StepTable, matching: StepTable | None, ru
     return [replace(made[number], example=known.get(made[number].name), only=only) for number in numbers]
 
 
-def listed(matching: StepTable, sort: str, number: str | None) -> dict[str, Any]:
+def build_list_context(matching: StepTable, sort: str, number: str | None) -> dict[str, Any]:
     """Return one page of the list, and its sort order."""
     by, falling = order_of(sort)
-    table = matching.ordered(by, falling)
+    table = matching.sort_rows(by, falling)
     page = Paginator(range(len(table)), ROWS).get_page(number)
-    rows = table.rows(max(page.start_index() - 1, 0), ROWS) if len(table) else []
+    rows = table.list_summaries(max(page.start_index() - 1, 0), ROWS) if len(table) else []
     return {
         "page": page,
         "members": [member_of(row) for row in rows],

@@ -13,12 +13,12 @@ from training_worker.prove.metrics import BY_NAME, Metric, Unit
 
 from .baseline import Baseline, Metrics, baseline
 from .chance import Difference, Tone, of_means
-from .charts import CHARTS, named
+from .charts import CHARTS, get_metric
 from .metric_series import number
 from .models import Run
 from .reward_scale import SCORED, same_reward
 
-__all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
+__all__ = ["CHARTS", "WINDOW", "Tile", "format_metric_value", "tiles"]
 
 WINDOW = 10  # steps at the start and end over which a change is measured; at most half of the run
 FIRST = "reward"
@@ -55,7 +55,7 @@ class Tile:
 
     @property
     def text(self) -> str:
-        return self.odd if self.odd else "" if self.now is None else written(self.now, self.metric.unit)
+        return self.odd if self.odd else "" if self.now is None else format_metric_value(self.now, self.metric.unit)
 
     @property
     def has_data(self) -> bool:
@@ -63,7 +63,7 @@ class Tile:
 
     @property
     def start_text(self) -> str:
-        return "" if self.start is None else written(self.start, self.metric.unit)
+        return "" if self.start is None else format_metric_value(self.start, self.metric.unit)
 
     @property
     def change(self) -> float | None:
@@ -88,7 +88,7 @@ class Tile:
 
     @property
     def base_text(self) -> str:
-        return "" if self.base is None or self.then is None else written(self.base, self.metric.unit)
+        return "" if self.base is None or self.then is None else format_metric_value(self.base, self.metric.unit)
 
     @property
     def ahead(self) -> float:
@@ -98,7 +98,7 @@ class Tile:
     @property
     def baseline_tone(self) -> str:
         """Return whether the difference from the baseline is good, bad or inconclusive."""
-        same = not self.base_text or written(self.then or 0.0, self.metric.unit) == self.base_text
+        same = not self.base_text or format_metric_value(self.then or 0.0, self.metric.unit) == self.base_text
         return self.tone_of(self.against, same)
 
     def tone_of(self, difference: Difference | None, same: bool) -> Tone:
@@ -106,7 +106,7 @@ class Tile:
         return "even" if same or difference is None else difference.tone(self.metric.better)
 
 
-def written(value: float, unit: Unit) -> str:
+def format_metric_value(value: float, unit: Unit) -> str:
     """Format a value compactly: `0.973`, `12 %`, `2.1k/s`, `1.3 s`."""
     match unit:
         case "share":
@@ -138,13 +138,14 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     against = baseline(run, base, last, window)
     apart = SCORED if not same_reward(run, base) else set()
 
-    def beside(name: str) -> tuple[Metrics, Metrics]:
+    def get_comparable_values(name: str) -> tuple[Metrics, Metrics]:
         """Return the values of both runs if the metric is comparable between them."""
         return (against.ours, against.theirs) if against and name not in apart else ((), ())
 
     found = {
         name: mark_broken(
-            tile(name, *(values_of(name, lines) for lines in (newest, start, *beside(name)))), broken.get(name)
+            tile(name, *(values_of(name, lines) for lines in (newest, start, *get_comparable_values(name)))),
+            broken.get(name),
         )
         for name in (*SUPERVISED, *TILES, *own)
     }
@@ -185,7 +186,7 @@ def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
 def tile(name: str, newest: Values, start: Values, ours: Values, theirs: Values) -> Tile:
     now, first, then, base = (fmean(values) if values else None for values in (newest, start, ours, theirs))
     moved, against = of_means(start, newest), of_means(theirs, ours)
-    return Tile(named(name), now, first, then, base, moved=moved, against=against)
+    return Tile(get_metric(name), now, first, then, base, moved=moved, against=against)
 
 
 def values_of(metric: str, lines: Sequence[dict[str, float]]) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .sweep_plot import as_number, cut, placed
+from .sweep_plot import as_number, compute_x_positions, cut
 
 WIDTH, TOP, BOTTOM, SIDE = 960, 46, 250, 90
 APART = 24  # pixels between ticks
@@ -99,7 +99,7 @@ def text_of(one: Member, field: str) -> str:
 
 def heights(values: Sequence[str]) -> dict[str, float]:
     """Return the y position of each value, the largest at the top."""
-    across = placed(values)
+    across = compute_x_positions(values)
     low, high = min(across.values()), max(across.values())
     return {
         value: round(BOTTOM - (at - low) / (high - low) * (BOTTOM - TOP), 1) if high > low else (TOP + BOTTOM) / 2
@@ -109,11 +109,11 @@ def heights(values: Sequence[str]) -> dict[str, float]:
 
 def ticks(places: Mapping[str, float]) -> list[tuple[float, str]]:
     """Return as many ticks as fit without overlap."""
-    kept: list[tuple[float, str]] = []
+    labels: list[tuple[float, str]] = []
     for value, at in sorted(places.items(), key=lambda item: item[1]):
-        if not kept or at - kept[-1][0] >= APART:
-            kept.append((at, cut(value)))
-    return kept
+        if not labels or at - labels[-1][0] >= APART:
+            labels.append((at, cut(value)))
+    return labels
 
 
 def weights(members: Sequence[Member], titles: Mapping[str, str]) -> list[Weight]:

@@ -14,7 +14,7 @@ from .defaults import EVALUATE
 from .forms import Offer, RunForm, usable
 from .models import Sweep
 from .reward_fields import ABLATIONS
-from .search_space import MOST, BadSpace, Member, drawn, grid, parse
+from .search_space import MOST, BadSpace, Member, grid, parse, sample_members
 
 ROWS = 4  # maximum number of varied settings
 NEVER = {"name", "recipe", "base", *EVALUATE}  # identifiers, presets and benchmarks cannot vary
@@ -26,11 +26,11 @@ PRESETS = {
     "ablations": ("Reward ablations", {"reward_preset": ", ".join(ABLATIONS)}),
     "seeds": ("Seeds", {"seed": "0, 1, 2"}),
 }
-MOST_TOLD = 5  # members whose errors are shown
+MAX_LISTED = 5  # members whose errors are shown
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedMember:
     """A planned member: its varied settings and its launch form."""
 
     varied: Member
@@ -61,7 +61,7 @@ class SweepForm(forms.Form):
                 label="Setting", choices=[("", "None"), *VARIABLE.items()], required=False
             )
             self.fields[f"values_{row}"] = forms.CharField(label="Values", required=False, max_length=2_000)
-        self.planned: list[Planned] = []
+        self.planned: list[PlannedMember] = []
 
     @property
     def rows(self) -> list[tuple[forms.BoundField, forms.BoundField]]:
@@ -69,7 +69,7 @@ class SweepForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
-        given["space"] = dict(self.chosen())
+        given["space"] = dict(self.read_varied_settings())
         if not self.errors:
             try:
                 given["members"] = self.members(given["space"])
@@ -79,7 +79,7 @@ class SweepForm(forms.Form):
             self.plan(given["members"])
         return given
 
-    def chosen(self) -> Iterator[tuple[str, str]]:
+    def read_varied_settings(self) -> Iterator[tuple[str, str]]:
         """Yield the varied settings as typed."""
         seen = set()
         for row in range(1, ROWS + 1):
@@ -101,26 +101,32 @@ class SweepForm(forms.Form):
 
     def members(self, space: dict[str, str]) -> list[Member]:
         """Return the members of the space. Raises BadSpace."""
-        whole = {name for name, field in RunForm.base_fields.items() if type(field) is forms.IntegerField}  # no float
-        parsed = {field: parse(field, text, field in whole) for field, text in space.items()}
+        integers = {
+            name for name, field in RunForm.base_fields.items() if type(field) is forms.IntegerField
+        }  # no float
+        parsed = {field: parse(field, text, field in integers) for field, text in space.items()}
         if self.cleaned_data["method"] == Sweep.Method.GRID:
             return grid(parsed)
-        return drawn(parsed, self.cleaned_data["budget"], self.cleaned_data["seed"])
+        return sample_members(parsed, self.cleaned_data["budget"], self.cleaned_data["seed"])
 
     def plan(self, members: list[Member]) -> None:
         """Build a launch form for each member; report its errors by field and value."""
-        offer, told = Offer.of(self.project), dict[str, None]()
+        offer, problems = Offer.load_for_project(self.project), dict[str, None]()
         for varied in members:
-            form = RunForm(self.project, {**self.data_of_runs.dict(), **self.typed(varied), "name": "x"}, offer=offer)
+            form = RunForm(
+                self.project,
+                {**self.data_of_runs.dict(), **self.convert_to_form_values(varied), "name": "x"},
+                offer=offer,
+            )
             for field, said in form.errors.items():
                 value = f" {varied[field]!r}" if field in varied else ""
-                told[f"{RunForm.base_fields[field].label or field.capitalize()}{value}: {said[0]}"] = None
-            self.planned.append(Planned(varied, form))
-        if told:
-            more = f" And {len(told) - MOST_TOLD} more." if len(told) > MOST_TOLD else ""
-            self.add_error(None, " ".join([*told][:MOST_TOLD]) + more)
+                problems[f"{RunForm.base_fields[field].label or field.capitalize()}{value}: {said[0]}"] = None
+            self.planned.append(PlannedMember(varied, form))
+        if problems:
+            more = f" And {len(problems) - MAX_LISTED} more." if len(problems) > MAX_LISTED else ""
+            self.add_error(None, " ".join([*problems][:MAX_LISTED]) + more)
 
-    def typed(self, varied: Member) -> Member:
+    def convert_to_form_values(self, varied: Member) -> Member:
         """Return the values in launch form format, with datasets identified by primary key instead of number."""
         if (number := varied.get("dataset", "")).isdecimal() and len(number) < 10:
             found = usable(self.project).filter(number=int(number)).first()

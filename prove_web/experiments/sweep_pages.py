@@ -19,18 +19,18 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State, StopLevel
 
 from .compare.params import MOST as MOST_COMPARED
-from .forms import RunForm, of_reward, usable, worded
-from .launching import beginning, build_launch_preview, typed
+from .forms import RunForm, format_setting, of_reward, usable
 from .models import Run, Sweep
 from .querysets import sparklines
-from .reward_config import said
+from .reward_config import describe_reward
+from .run_launch import build_initial_values, build_launch_preview, read_submitted_values
 from .sweep_analysis import ENOUGH, parallel, weights
 from .sweep_estimate import outlook
 from .sweep_form import PRESETS, VARIABLE, SweepForm, name_of, rows_of
-from .sweep_plot import Ended, plot
+from .sweep_plot import MemberResult, plot
 from .sweep_services import (
+    annotate_sweeps,
     best_of,
-    counted,
     ended_of,
     launch_all,
     members_of,
@@ -46,7 +46,9 @@ ROWS = 25
 @in_project(Action.VIEW)
 @require_safe
 def sweeps(request: ProjectRequest) -> HttpResponse:
-    page = Paginator(counted(Sweep.objects.filter(project=request.project)), ROWS).get_page(request.GET.get("page"))
+    page = Paginator(annotate_sweeps(Sweep.objects.filter(project=request.project)), ROWS).get_page(
+        request.GET.get("page")
+    )
     return render(request, "experiments/sweeps.html", {"page": page})
 
 
@@ -59,12 +61,12 @@ def sweep_new(request: ProjectRequest) -> HttpResponse:
     """
     if request.method != "POST":
         form, base = (
-            SweepForm(request.project, initial=first(request)),
-            RunForm(request.project, initial=beginning(request)),
+            SweepForm(request.project, initial=build_sweep_initial_values(request)),
+            RunForm(request.project, initial=build_initial_values(request)),
         )
         return page_of(request, form, base)
     if (fill := request.POST.get("fill")) in ("recipe", "preset"):
-        return page_of(request, SweepForm(request.project, initial=refilled(request.POST, fill)), base_of(request))
+        return page_of(request, SweepForm(request.project, initial=apply_preset(request.POST, fill)), base_of(request))
     form, sweep = SweepForm(request.project, request.POST), None
     if not fill:
         with transaction.atomic():
@@ -90,20 +92,20 @@ def page_of(request: ProjectRequest, form: SweepForm, base: RunForm, status: int
 
 
 def base_of(request: ProjectRequest) -> RunForm:
-    return RunForm(request.project, initial=typed(request.POST))
+    return RunForm(request.project, initial=read_submitted_values(request.POST))
 
 
-def first(request: ProjectRequest) -> dict[str, Any]:
+def build_sweep_initial_values(request: ProjectRequest) -> dict[str, Any]:
     """Return initial values; `?preset=` selects a preset."""
     name = request.GET.get("preset", "")
     return {"name": f"Sweep {next_number(request.project)}"} | (rows_of(name) if name in PRESETS else {})
 
 
-def refilled(data: Any, fill: str) -> dict[str, Any]:
+def apply_preset(data: Any, fill: str) -> dict[str, Any]:
     """Return the submitted sweep values, with a requested preset applied."""
-    kept = {name.removeprefix("sweep-"): value for name, value in data.items() if name.startswith("sweep-")}
+    values = {name.removeprefix("sweep-"): value for name, value in data.items() if name.startswith("sweep-")}
     preset = data.get("preset", "")
-    return kept | (rows_of(preset) if fill == "preset" and preset in PRESETS else {})
+    return values | (rows_of(preset) if fill == "preset" and preset in PRESETS else {})
 
 
 @in_project(Action.VIEW)
@@ -118,10 +120,10 @@ def sweep_page(request: ProjectRequest, sweep: int) -> HttpResponse:
         "space": [*zip(titles.values(), found.space.values(), strict=True)],
         "columns": [*titles.values()],
         "rows": [
-            (run, [worded(field, run.varied.get(field, "")) for field in found.space], lines.get(run.pk))
+            (run, [format_setting(field, run.varied.get(field, "")) for field in found.space], lines.get(run.pk))
             for run in members
         ],
-        "reward": said(members[0].scored_by) if members and not any(map(of_reward, found.space)) else "",
+        "reward": describe_reward(members[0].scored_by) if members and not any(map(of_reward, found.space)) else "",
         "best": best,
         "plots": plots(found, members, best),
         **build_analysis(found, members, best),
@@ -144,7 +146,9 @@ def plots(sweep: Sweep, members: list[Run], best: Run | None) -> list[Any]:
         plot(
             VARIABLE.get(field, field),
             [
-                Ended(run.number, worded(field, run.varied.get(field, "")), run.before, run.after, run == best)
+                MemberResult(
+                    run.number, format_setting(field, run.varied.get(field, "")), run.before, run.after, run == best
+                )
                 for run in ended
             ],
         )
@@ -175,6 +179,6 @@ def sweep_stop(request: ProjectRequest, sweep: int) -> HttpResponse:
     if level not in (StopLevel.AFTER_STEP, StopLevel.NOW):
         messages.error(request, "Unknown stop level. Choose after_step or now.")
         return redirect(found)
-    asked = stop_all(found, level)
-    messages.success(request, f"Stop requested for {asked} run{'s' if asked != 1 else ''}.")
+    count = stop_all(found, level)
+    messages.success(request, f"Stop requested for {count} run{'s' if count != 1 else ''}.")
     return redirect(found)

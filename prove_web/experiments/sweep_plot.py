@@ -47,7 +47,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Ended:
+class MemberResult:
     """A member with its value of the setting, and its held-out reward before and after."""
 
     number: int
@@ -57,7 +57,7 @@ class Ended:
     best: bool
 
 
-def plot(title: str, members: Sequence[Ended]) -> Plot:
+def plot(title: str, members: Sequence[MemberResult]) -> Plot:
     """Return the plot of at least one member."""
     start = sum(member.before for member in members) / len(members)
     rewards = [*(member.after for member in members), start]
@@ -68,16 +68,16 @@ def plot(title: str, members: Sequence[Ended]) -> Plot:
     def y(reward: float) -> float:
         return round(HEIGHT - BOTTOM - (reward - low) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
 
-    places = placed([member.value for member in members])
+    places = compute_x_positions([member.value for member in members])
     dots = [
         Dot(places[one.value], y(one.after), one.number, f"{one.value}: {one.after:.3f}", one.best) for one in members
     ]
-    across = [Tick(at, cut(value)) for value, at in thinned(places)]
+    across = [Tick(at, cut(value)) for value, at in select_ticks(places)]
     up = [Tick(y(value), f"{value:.2f}") for value in (low + room, (low + high) / 2, high - room)]
     return Plot(title, dots, across, up, y(start))
 
 
-def placed(values: Sequence[str]) -> dict[str, float]:
+def compute_x_positions(values: Sequence[str]) -> dict[str, float]:
     """Return the x position of each value: numbers linearly or on a log scale, other values evenly spaced."""
     distinct = list(dict.fromkeys(values))
     numbers = {value: number for value in distinct if (number := as_number(value)) is not None}
@@ -105,13 +105,13 @@ def as_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def thinned(places: dict[str, float]) -> list[tuple[str, float]]:
+def select_ticks(places: dict[str, float]) -> list[tuple[str, float]]:
     """Return the ticks that fit without overlap."""
-    kept: list[tuple[str, float]] = []
+    labels: list[tuple[str, float]] = []
     for value, at in sorted(places.items(), key=lambda item: item[1]):
-        if not kept or at - kept[-1][1] >= (breadth(value) + breadth(kept[-1][0])) / 2 + APART:
-            kept.append((value, at))
-    return kept
+        if not labels or at - labels[-1][1] >= (breadth(value) + breadth(labels[-1][0])) / 2 + APART:
+            labels.append((value, at))
+    return labels
 
 
 def breadth(text: str) -> float:

@@ -15,15 +15,15 @@ from prove_web.json_number import json_number
 from prove_web.live.jobs import request_stop
 from prove_web.live.models import ENDED, State
 
-from .forms import worded
-from .launching import launch
+from .forms import format_setting
 from .models import Run, Sweep
-from .querysets import measured, sampled
+from .querysets import annotate_runs, select_sampled_value
+from .run_launch import launch
 from .sweep_analysis import Member
 from .sweep_form import VARIABLE, SweepForm, name_of
 
 
-def counted(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
+def annotate_sweeps(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
     """Annotate sweeps with their numbers of members (total, done, failed, active) and best held-out reward."""
     after = json_number("after", KeyTransform("sampled", "members__job__result"))
     return (
@@ -74,7 +74,9 @@ def next_number(project: Project) -> int:
 
 def members_of(sweep: Sweep) -> list[Run]:
     """Return the sweep's runs in order, each with its held-out reward `before` and `after` training."""
-    rows = measured(sweep.members.all()).annotate(before=sampled("before"), after=sampled("after"))
+    rows = annotate_runs(sweep.members.all()).annotate(
+        before=select_sampled_value("before"), after=select_sampled_value("after")
+    )
     return list(rows.order_by("number"))
 
 
@@ -87,7 +89,7 @@ def ended_of(sweep: Sweep, members: Sequence[Run], best: Run | None) -> list[Mem
     return [
         Member(
             run.number,
-            {field: worded(field, run.varied.get(field, "")) for field in sweep.space},
+            {field: format_setting(field, run.varied.get(field, "")) for field in sweep.space},
             run.after,
             run == best,
         )

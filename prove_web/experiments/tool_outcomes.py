@@ -116,7 +116,7 @@ class Line:
             Cell(self.tool, self.server, name, now, self.chances, part(then, sum(before))) for name, now, then in pairs
         ]
 
-    def of(self, outcome: str) -> Cell:
+    def get_cell(self, outcome: str) -> Cell:
         return self.cells[OUTCOMES.index(outcome)]
 
 
@@ -124,7 +124,7 @@ class Line:
 class Section:
     """A server's total line and the lines of its tools."""
 
-    whole: Line
+    total: Line
     lines: list[Line]
 
 
@@ -145,13 +145,13 @@ def tenth(steps: Range, *, last: bool = False) -> Range:
 
 def counts_in(run: Run, steps: Range) -> Counts:
     """Return the outcome counts of these steps by tool; steps not counted yet are omitted."""
-    told = run.kept.filter(outcomes__isnull=False, step__gte=steps.first, step__lte=steps.last)
-    return summed(told.values_list("outcomes", flat=True).iterator())
+    counted = run.stored_steps.filter(outcomes__isnull=False, step__gte=steps.first, step__lte=steps.last)
+    return sum_counts(counted.values_list("outcomes", flat=True).iterator())
 
 
-def summed(told: Iterable[Mapping[str, Sequence[int]]]) -> Counts:
+def sum_counts(steps: Iterable[Mapping[str, Sequence[int]]]) -> Counts:
     found: Counts = {}
-    for one in told:
+    for one in steps:
         for tool, counts in one.items():
             total = found.setdefault(tool, [0] * len(OUTCOMES))
             for at, count in enumerate(counts):
@@ -175,7 +175,7 @@ def lines_of(now: Counts, before: Counts | None, servers: Iterable[str]) -> list
     ]
 
 
-def narrowed(lines: Iterable[Line], *, server: str = "", words: str = "", seen: bool = True) -> list[Line]:
+def filter_lines(lines: Iterable[Line], *, server: str = "", words: str = "", seen: bool = True) -> list[Line]:
     """Return the lines of one server whose tool name contains all words.
 
     `seen` omits tools that were neither needed nor called.
@@ -195,8 +195,8 @@ def sections(lines: Iterable[Line], sort: str) -> list[Section]:
     for line in lines:
         found.setdefault(line.server, []).append(line)
     made = {server: sum_server_lines(server, members) for server, members in found.items()}
-    order = ordered(list(made.values()), sort)
-    return [Section(line, ordered(found[line.server], sort)) for line in order]
+    order = sort_lines(list(made.values()), sort)
+    return [Section(line, sort_lines(found[line.server], sort)) for line in order]
 
 
 def sum_server_lines(server: str, lines: Sequence[Line]) -> Line:
@@ -205,7 +205,7 @@ def sum_server_lines(server: str, lines: Sequence[Line]) -> Line:
     return Line("", server, tuple(map(sum, zip(*(line.counts for line in lines), strict=True))), before)
 
 
-def ordered(lines: list[Line], sort: str) -> list[Line]:
+def sort_lines(lines: list[Line], sort: str) -> list[Line]:
     """Sort by `tool`, `chances`, an outcome's share, or `change-` and an outcome; a leading minus sorts descending.
 
     Other values keep the order. Lines without a value come last in both directions.
@@ -225,13 +225,13 @@ def value_of(name: str) -> Callable[[Line], Any] | None:
     if name == "chances":
         return lambda line: line.chances
     if name in TITLES:
-        return lambda line: line.of(name).share
+        return lambda line: line.get_cell(name).share
     if (outcome := name.removeprefix("change-")) in TITLES:
-        return lambda line: line.of(outcome).change
+        return lambda line: line.get_cell(outcome).change
     return None
 
 
-def worst(lines: Iterable[Line], most: int) -> list[str]:
+def list_worst_tools(lines: Iterable[Line], most: int) -> list[str]:
     """Return the tools with the most missed chances."""
     known = [line for line in lines if line.server and line.chances >= FEWEST and line.lacking]
     return [line.tool for line in sorted(known, key=lambda line: -line.lacking * line.chances)[:most]]

@@ -76,7 +76,7 @@ class Count:
     def rate(self, name: str) -> float | None:
         return self.failures[name] / self.calls[name] if self.calls.get(name) else None
 
-    def against(self, other: Count, name: str) -> Difference | None:
+    def compute_rate_difference(self, other: Count, name: str) -> Difference | None:
         """Return the difference of the failure rate from another's with its interval; None if either has no calls."""
         scores = [wilson(one.rate(name) or 0.0, one.calls.get(name, 0)) for one in (other, self)]
         count = min(one.calls.get(name, 0) for one in (other, self))
@@ -86,26 +86,26 @@ class Count:
 def tools_of(run: Run) -> list[Tool]:
     """Return a line for every called tool, including names that are not tools."""
     stored = run.points.filter(metrics__has_key=TOOLS).values_list(f"metrics__{TOOLS}", flat=True)
-    told = [one for one in stored if readable_metric(TOOLS, one)]
-    size = max(1, len(told) // PART)
-    whole, first, newest = count(told), count(told[:size]), count(told[-size:])
+    readable = [one for one in stored if readable_metric(TOOLS, one)]
+    size = max(1, len(readable) // PART)
+    overall, first, newest = count(readable), count(readable[:size]), count(readable[-size:])
     return [
         Tool(
             name,
             server_of(name),
             calls,
-            whole.failures[name],
+            overall.failures[name],
             first.rate(name),
             newest.rate(name),
-            newest.against(first, name),
+            newest.compute_rate_difference(first, name),
         )
-        for name, calls in whole.calls.items()
+        for name, calls in overall.calls.items()
     ]
 
 
-def count(told: Iterable[Mapping[str, Any]]) -> Count:
+def count(metrics: Iterable[Mapping[str, Any]]) -> Count:
     found = Count()
-    for tools in told:
+    for tools in metrics:
         found.add(tools)
     return found
 
@@ -114,7 +114,7 @@ def server_of(tool: str) -> str:
     return str(CATALOGUE[tool][0].name) if tool in CATALOGUE else ""
 
 
-def ordered(tools: list[Tool], sort: str) -> list[Tool]:
+def sort_tools(tools: list[Tool], sort: str) -> list[Tool]:
     """Sort by a column, descending with a leading minus; missing values come last in both directions."""
     name = sort.removeprefix("-")
     value: Callable[[Tool], Any] = lambda tool: getattr(tool, name)  # noqa: E731
@@ -134,11 +134,11 @@ def run_tools(request: ProjectRequest, run: int) -> HttpResponse:
     tools = tools_of(found)
     context = {
         "run": found,
-        "tools": ordered(tools, sort),
+        "tools": sort_tools(tools, sort),
         "most": max((tool.calls for tool in tools), default=1),
         "columns": [column(key, title, sort) for key, title in COLUMNS],
         "sort": sort,
-        "worst": [tool.tool for tool in ordered(tools, DEFAULT) if tool.server and tool.failures][:WORST],
+        "worst": [tool.tool for tool in sort_tools(tools, DEFAULT) if tool.server and tool.failures][:WORST],
         "started": found.points.exists() if not tools else True,
     }
     return render(request, f"experiments/{'tools_table' if request.htmx else 'tools'}.html", context)

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.trajectories.what_if import answered, compared
+from prove_web.trajectories.what_if import render_comparison, render_problem
 
 from .detail import run_of
 from .reward_config import scored_at
@@ -23,14 +23,14 @@ def rollout_what_if(request: ProjectRequest, run: int, step: int, index: int) ->
     if request.method == "GET":
         return redirect(back)
     try:
-        whole = rollout_of(found, step, index)
+        record = rollout_of(found, step, index)
     except NoRollouts as error:
-        return answered(request, back, str(error))
-    if whole is None:
+        return render_problem(request, back, str(error))
+    if record is None:
         raise Http404(f"This step has no rollout {index}.")
-    example = examples_of(found, [whole.example]).get(whole.example)
+    example = examples_of(found, [record.example]).get(record.example)
     if example is None:
-        return answered(
+        return render_problem(
             request, back, "The example of this rollout is no longer in the dataset, so it can't be replayed."
         )
-    return compared(request, whole, example, scored_at(found, step), back)
+    return render_comparison(request, record, example, scored_at(found, step), back)

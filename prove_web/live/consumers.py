@@ -13,7 +13,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from prove_web.operations import counters
 
 from .hub import hub
-from .socket_permissions import Topic, permitted
+from .socket_permissions import Topic, get_permitted_users
 
 NOT_SIGNED_IN, TOO_SLOW = 4401, 4408
 LONGEST = 16_384  # bytes
@@ -44,35 +44,35 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         counters.sockets.dec()
         if self.topics:
-            hub().leave(self)
+            hub().unsubscribe_listener(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **rest: Any) -> None:
         try:
             topic, after = read(text_data)
         except (ValueError, RecursionError):
-            await self.say({"error": UNCLEAR})
+            await self.send_json({"error": UNCLEAR})
             return
         if len(self.topics) >= MOST_TOPICS and topic not in self.topics:
-            await self.say(
+            await self.send_json(
                 {"error": f"A socket follows at most {MOST_TOPICS} jobs, projects, sessions and trajectories."}
             )
-        elif await database_sync_to_async(permitted)(topic, [self.person]):
+        elif await database_sync_to_async(get_permitted_users)(topic, [self.person]):
             self.topics.add(topic)
             hub().follow(topic, self, after)
         else:
-            await self.say({"error": UNSEEN})
+            await self.send_json({"error": UNSEEN})
 
     async def shut_out(self, topic: Topic) -> None:
         """Report that the user no longer has access to the topic."""
         self.topics.discard(topic)
-        await self.say({"error": UNSEEN})
+        await self.send_json({"error": UNSEEN})
 
     async def signed_out(self) -> None:
         """Close the socket after the session ended elsewhere; the page then asks the user to sign in."""
         self.topics.clear()
         await self.close(NOT_SIGNED_IN)
 
-    async def say(self, message: dict[str, Any]) -> None:
+    async def send_json(self, message: dict[str, Any]) -> None:
         await self.deliver(json.dumps(message))
 
     async def deliver(self, text: str) -> None:
@@ -81,7 +81,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             async with asyncio.timeout(PATIENCE):
                 await self.send(text)
         except TimeoutError:
-            hub().leave(self)
+            hub().unsubscribe_listener(self)
             await self.close(TOO_SLOW)
 
 

@@ -36,7 +36,7 @@ def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
     """
     path = project.path
 
-    def looked(*pages: str) -> bool:
+    def has_visited(*pages: str) -> bool:
         return any(visit(project, page) in seen for page in pages)
 
     run, dataset = project.runs.first(), project.datasets.first()
@@ -45,20 +45,23 @@ def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
     sessions, members = reverse("sessions", args=path), reverse("members", args=path[:1])
     steps = [
         Step(
-            "Explore a server", "Its tools, their inputs and outputs.", reverse("servers", args=path), looked("server")
+            "Explore a server",
+            "Its tools, their inputs and outputs.",
+            reverse("servers", args=path),
+            has_visited("server"),
         ),
         Step("Open a session", "Call tools and watch the state change.", sessions, project.sessions.exists()),
         Step(
             "Browse the data",
             "Conversations with their ground-truth calls.",
             look,
-            dataset is not None and looked("dataset", "trajectory"),
+            dataset is not None and has_visited("dataset", "trajectory"),
         ),
         Step(
             "Watch the run",
             "A small model trains live.",
             watch,
-            run is not None and looked("run", "rollouts", "rollout"),
+            run is not None and has_visited("run", "rollouts", "rollout"),
         ),
         Step("Invite a colleague", "Choose a role for them.", members, project.organisation.memberships.count() > 1),
     ]

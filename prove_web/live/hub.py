@@ -22,7 +22,7 @@ from channels.layers import get_channel_layer
 from prove_web.accounts.signing_in.sessions import open_ones
 
 from .deltas import deltas, newest, session_now, trajectory_now
-from .socket_permissions import Topic, permitted
+from .socket_permissions import Topic, get_permitted_users
 
 log = logging.getLogger(__name__)
 LOOK = 3.0  # polling interval in seconds
@@ -56,7 +56,7 @@ class Hub:
     """
 
     def __init__(self) -> None:
-        self.told: dict[Topic, dict[Listener, Any]] = {}
+        self.cursors: dict[Topic, dict[Listener, Any]] = {}
         self.due: set[Topic] = set()
         self.seen: dict[Topic, tuple[float, set[int]]] = {}  # time of the last permission check, permitted users
         self.sending: dict[Listener, asyncio.Task[None]] = {}
@@ -64,7 +64,7 @@ class Hub:
         self.called = asyncio.Event()
         self.looked = 0.0
         self.layer = get_channel_layer()
-        self.tasks = [asyncio.create_task(self.hear()), asyncio.create_task(self.refresh())]
+        self.tasks = [asyncio.create_task(self.receive_hints()), asyncio.create_task(self.refresh())]
 
     async def close(self) -> None:
         """Cancel the tasks until they end, because the broker's client may swallow a cancellation."""
@@ -75,23 +75,23 @@ class Hub:
 
     def follow(self, topic: Topic, listener: Listener, cursor: int) -> None:
         """Subscribe a listener to everything on the topic after the cursor."""
-        self.told.setdefault(topic, {})[listener] = (cursor, None) if topic[0] == "job" else {}
+        self.cursors.setdefault(topic, {})[listener] = (cursor, None) if topic[0] == "job" else {}
         self.call(topic)
 
-    def leave(self, listener: Listener, topic: Topic | None = None) -> None:
+    def unsubscribe_listener(self, listener: Listener, topic: Topic | None = None) -> None:
         """Unsubscribe a listener from this topic, or from all."""
-        for each in [topic] if topic else list(self.told):
-            listeners = self.told.get(each, {})
+        for each in [topic] if topic else list(self.cursors):
+            listeners = self.cursors.get(each, {})
             listeners.pop(listener, None)
             if not listeners:
-                self.told.pop(each, None)
+                self.cursors.pop(each, None)
                 self.seen.pop(each, None)
 
     def call(self, topic: Topic) -> None:
         self.due.add(topic)
         self.called.set()
 
-    async def hear(self) -> None:
+    async def receive_hints(self) -> None:
         """Turn hints into due topics. Every process receives all hints because they are few and small."""
         channel = ""
         while True:
@@ -109,7 +109,7 @@ class Hub:
     def take(self, hint: dict[str, Any]) -> None:
         for kind in KINDS:
             topic = (kind, str(hint.get(kind, "")))
-            if topic in self.told:
+            if topic in self.cursors:
                 self.call(topic)
 
     async def refresh(self) -> None:
@@ -121,7 +121,7 @@ class Hub:
             due, self.due = self.due, set()
             self.called.clear()
             if clock() - self.looked > LOOK:
-                due, self.looked = set(self.told), clock()
+                due, self.looked = set(self.cursors), clock()
                 await self.leave_signed_out()
             for topic in due:
                 await self.bring_up_to_date(topic)
@@ -129,7 +129,7 @@ class Hub:
 
     async def leave_signed_out(self) -> None:
         """Close the sockets of ended sessions, with one query for all sockets."""
-        following = {listener for listeners in self.told.values() for listener in listeners if listener.session}
+        following = {listener for listeners in self.cursors.values() for listener in listeners if listener.session}
         try:
             found = await database_sync_to_async(open_ones)({listener.session for listener in following})
         except Exception:  # a busy or unavailable database must not end the hub
@@ -137,13 +137,13 @@ class Hub:
             return
         for listener in following:
             if listener.session not in found:
-                self.leave(listener)
+                self.unsubscribe_listener(listener)
                 await listener.signed_out()
 
     async def bring_up_to_date(self, topic: Topic) -> None:
         try:
             await self.shut_out(topic)
-            listeners = dict(self.told.get(topic, {}))
+            listeners = dict(self.cursors.get(topic, {}))
             match topic[0]:
                 case "job":
                     await self.tell_job(topic, listeners)
@@ -158,16 +158,16 @@ class Hub:
 
     async def shut_out(self, topic: Topic) -> None:
         """Unsubscribe users who lost access; a deleted topic is reported to all its subscribers."""
-        asked, may = self.seen.get(topic, (0.0, set()))
-        people = {listener.person for listener in self.told.get(topic, {})}
-        if time.monotonic() - asked >= CHECK_AGAIN or not people <= may:
-            found = await database_sync_to_async(permitted)(topic, people)
+        checked_at, may = self.seen.get(topic, (0.0, set()))
+        people = {listener.person for listener in self.cursors.get(topic, {})}
+        if time.monotonic() - checked_at >= CHECK_AGAIN or not people <= may:
+            found = await database_sync_to_async(get_permitted_users)(topic, people)
             if found is None:
                 return
             may = found
             self.seen[topic] = time.monotonic(), may
-        for listener in [one for one in self.told.get(topic, {}) if one.person in people - may]:
-            self.leave(listener, topic)
+        for listener in [one for one in self.cursors.get(topic, {}) if one.person in people - may]:
+            self.unsubscribe_listener(listener, topic)
             await listener.shut_out(topic)
 
     async def tell_job(self, topic: Topic, listeners: dict[Listener, tuple[int, Any]]) -> None:
@@ -200,12 +200,12 @@ class Hub:
 
     def pass_on(self, topic: Topic, listener: Listener, before: Any, now: Any, text: str) -> None:
         """Send to one listener unless it unsubscribed or resubscribed; while a message is in flight, defer."""
-        if self.told.get(topic, {}).get(listener) != before:
+        if self.cursors.get(topic, {}).get(listener) != before:
             return
         if listener in self.sending:
             self.missed.setdefault(listener, set()).add(topic)
             return
-        self.told[topic][listener] = now
+        self.cursors[topic][listener] = now
         self.sending[listener] = asyncio.create_task(self.send(listener, text))
 
     async def send(self, listener: Listener, text: str) -> None:
@@ -214,7 +214,7 @@ class Hub:
             await listener.deliver(text)
         except Exception as error:  # whatever error ended its socket
             log.info("A socket was closed: %r", error)
-            self.leave(listener)
+            self.unsubscribe_listener(listener)
         finally:
             self.sending.pop(listener, None)
             for topic in self.missed.pop(listener, ()):

@@ -12,22 +12,22 @@ from django.db.models import IntegerField, Max
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from prove_web.alerts.dispatch import reported
+from prove_web.alerts.dispatch import schedule_evaluation
 from prove_web.evaluations.recording import record_evaluation
 from prove_web.experiments.recording import TABLES as MEASURED
 from prove_web.experiments.recording import record_curves
-from prove_web.experiments.rollout_index import slim
-from training_worker.prove.json_numbers import apart, finite
+from prove_web.experiments.rollout_index import drop_stored_keys
+from training_worker.prove.json_numbers import finite, separate_nonfinite
 
 from . import message_broker
-from .jobs import dispatch, finish, locked, lose
+from .jobs import dispatch, finish, lock_job, lose
 from .models import Job, JobEvent, State
 
-Told = dict[str, Any]
+Event = dict[str, Any]
 INTERRUPTED = "interrupted"  # state of an attempt whose worker was shut down
 
 
-def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True) -> Job | None:
+def record(job_id: str, attempt: int, events: Sequence[Event], beat: bool = True) -> Job | None:
     """Store a batch of events, or the part of it that continues the stored ones; None for an unknown job.
 
     Known events are skipped. After a gap nothing is stored, and the worker resends from the acknowledged number. Events
@@ -35,44 +35,46 @@ def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True)
     """
     with transaction.atomic():
         try:
-            job = locked(job_id)
+            job = lock_job(job_id)
         except (Job.DoesNotExist, ValidationError):
             return None
         counts = attempt == job.attempt and not job.ended
-        fresh = following(events, job.seq) if counts else []
+        fresh = select_consecutive_events(events, job.seq) if counts else []
         if counts:
             job.beat_at = timezone.now() if beat else job.beat_at
             store(job, fresh)
     message_broker.tell_worker(job)  # acknowledges what is stored, or that the attempt is not current
     if fresh:
         pass_on(job)
-        reported(job, fresh)
+        schedule_evaluation(job, fresh)
     return job
 
 
-def following(events: Sequence[Told], seq: int) -> list[Told]:
+def select_consecutive_events(events: Sequence[Event], seq: int) -> list[Event]:
     """Return the events numbered seq + 1, seq + 2, ... without a gap."""
-    found: list[Told] = []
+    found: list[Event] = []
     for event in sorted(events, key=lambda event: int(event["seq"])):
         if event["seq"] == seq + len(found) + 1:
-            found.append({**event, "data": plain(event)})
+            found.append({**event, "data": replace_nonfinite_values(event)})
     return found
 
 
-def plain(event: Told) -> Any:
+def replace_nonfinite_values(event: Event) -> Any:
     """Return an event's data with null for NaN and infinity, which JSON columns and browsers do not accept.
 
     For metrics, the original non-finite values are recorded separately.
     """
-    return finite(apart(event["data"]) if event["kind"] in MEASURED else event["data"])
+    return finite(separate_nonfinite(event["data"]) if event["kind"] in MEASURED else event["data"])
 
 
-def store(job: Job, fresh: Sequence[Told]) -> None:
+def store(job: Job, fresh: Sequence[Event]) -> None:
     """Store the events, their metric points, and their effect on the job."""
-    if job.failures and furthest(fresh) > furthest_before(job):
+    if job.failures and find_last_step(fresh) > furthest_before(job):
         job.failures = 0
     JobEvent.objects.bulk_create(
-        JobEvent(job=job, attempt=job.attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=slim(e))
+        JobEvent(
+            job=job, attempt=job.attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=drop_stored_keys(e)
+        )
         for e in fresh
     )
     record_curves(job, fresh)
@@ -82,22 +84,22 @@ def store(job: Job, fresh: Sequence[Told]) -> None:
     job.save()
 
 
-def furthest(events: Sequence[Told]) -> int:
+def find_last_step(events: Sequence[Event]) -> int:
     """Return the last step among the events, or 0."""
     return max((event["data"]["step"] for event in events if event["kind"] == "step"), default=0)
 
 
 def furthest_before(job: Job) -> int:
     """Return the last step of earlier attempts; reaching it again is not progress."""
-    told = JobEvent.objects.filter(job=job, kind="step", attempt__lt=job.attempt)
-    return told.aggregate(last=Max(Cast("data__step", IntegerField())))["last"] or 0
+    steps = JobEvent.objects.filter(job=job, kind="step", attempt__lt=job.attempt)
+    return steps.aggregate(last=Max(Cast("data__step", IntegerField())))["last"] or 0
 
 
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def apply(job: Job, event: Told) -> None:
+def apply(job: Job, event: Event) -> None:
     """Apply one event to the job."""
     job.seq, data = event["seq"], event["data"]
     match event["kind"]:
@@ -122,6 +124,6 @@ def pass_on(job: Job) -> None:
     if job.state == State.QUEUED:
         dispatch(job.pk)
     if job.state == State.DONE:
-        message_broker.later("prove_web.live.job_done", job=str(job.id))
+        message_broker.enqueue_task("prove_web.live.job_done", job=str(job.id))
         for waiting in job.waiting.filter(state=State.QUEUED):
             dispatch(waiting.pk)

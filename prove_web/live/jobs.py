@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import audit
-from prove_web.accounts.locks import hold
+from prove_web.accounts.locks import lock_project
 
 from . import message_broker
 from .models import AT_WORK, ENDED, Job, JobEvent, State, StopLevel
@@ -34,8 +34,8 @@ def enqueue(job: Job) -> None:
 def dispatch(job_id: Any) -> None:
     """Send a queued job's message unless it waits for another job. A message sent twice starts one attempt only."""
     with transaction.atomic():
-        job = locked(job_id)
-        if job.state != State.QUEUED or not ready(job):
+        job = lock_job(job_id)
+        if job.state != State.QUEUED or not is_dependency_done(job):
             return
         job.sent_at = timezone.now()
         job.save(update_fields=["sent_at"])
@@ -44,11 +44,11 @@ def dispatch(job_id: Any) -> None:
         Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.QUEUED).update(sent_at=None)
 
 
-def ready(job: Job) -> bool:
+def is_dependency_done(job: Job) -> bool:
     return job.after is None or job.after.state == State.DONE
 
 
-def locked(job_id: Any) -> Job:
+def lock_job(job_id: Any) -> Job:
     """Return the job, locked until the transaction ends (SQLite locks the whole database)."""
     rows = Job.objects.select_for_update(of=("self",), no_key=True)
     return rows.select_related("after", "project__organisation").get(pk=job_id)
@@ -57,7 +57,7 @@ def locked(job_id: Any) -> Job:
 @transaction.atomic
 def request_stop(job: Job, level: str) -> Job:
     """Request a stop. Repeated requests have no effect, except that "now" overrides "after this step"."""
-    job = locked(job.pk)
+    job = lock_job(job.pk)
     if job.state in ENDED:
         return job
     if job.state == State.QUEUED:
@@ -69,8 +69,8 @@ def request_stop(job: Job, level: str) -> Job:
             job.stop = StopLevel(level)
         job.state = State.STOPPING
     job.save()
-    audit.note(None, "stopped", thing(job), job.project.organisation, level=job.get_stop_display())
-    transaction.on_commit(lambda: tell(job))
+    audit.note(None, "stopped", get_job_subject(job), job.project.organisation, level=job.get_stop_display())
+    transaction.on_commit(lambda: publish_job_update(job))
     return job
 
 
@@ -80,9 +80,9 @@ def resume(job: Job) -> Job:
 
     Raises NotNow.
     """
-    hold(job.project_id)
-    job = locked(job.pk)
-    if getattr(thing(job), "deleted_at", None):
+    lock_project(job.project_id)
+    job = lock_job(job.pk)
+    if getattr(get_job_subject(job), "deleted_at", None):
         raise NotNow(f"“{job.title}” is in the trash. Restore it, then resume it.")
     if job.state not in (State.STOPPED, State.FAILED, State.LOST):
         raise NotNow(f"“{job.title}” is {job.get_state_display().lower()}; there is nothing to resume.")
@@ -91,13 +91,13 @@ def resume(job: Job) -> Job:
     job.failures, job.place = 0, timezone.now()
     next_attempt(job)
     job.save()
-    audit.note(None, "resumed", thing(job), job.project.organisation)
-    transaction.on_commit(lambda: tell(job))
+    audit.note(None, "resumed", get_job_subject(job), job.project.organisation)
+    transaction.on_commit(lambda: publish_job_update(job))
     enqueue(job)
     return job
 
 
-def thing(job: Job) -> Any:
+def get_job_subject(job: Job) -> Any:
     """Return the object that users know the job by: its run, dataset or evaluation, else the job."""
     made = (getattr(job, name, None) for name in ("run", "dataset", "evaluation"))
     return next(filter(None, made), job)
@@ -144,7 +144,7 @@ def finish(job: Job, state: State, error: str = "") -> None:
     job.line, job.seconds_left = "", None
 
 
-def tell(job: Job) -> None:
+def publish_job_update(job: Job) -> None:
     message_broker.tell_worker(job)
     message_broker.hint(job)
 

@@ -52,7 +52,7 @@ def seek(path: Path, words: str, level: str = "", before: int | None = None, mos
             size = file.seek(0, 2)
             end = size if before is None else min(before, size)
             at = least = end
-            for at, raw in backwards(file, end):
+            for at, raw in iter_lines_backwards(file, end):
                 text = clean(raw)
                 if sought.search(text) and of_level.search(text):
                     found.append(line(at, text, sought))
@@ -64,7 +64,7 @@ def seek(path: Path, words: str, level: str = "", before: int | None = None, mos
     return LogPage(tuple(reversed(found)), least or None)
 
 
-def around(path: Path, at: int, words: str = "") -> LogPage:
+def read_lines_around(path: Path, at: int, words: str = "") -> LogPage:
     """Return the line at a byte offset with the lines around it."""
     sought = re.compile(re.escape(words), re.IGNORECASE)
     try:
@@ -80,11 +80,13 @@ def around(path: Path, at: int, words: str = "") -> LogPage:
         start, text = start + cut, text[cut:]
     if start + len(text) < size:  # the last line may be cut
         text = text[: text.rfind(b"\n") + 1] or text
-    found = [line(start + place, clean(raw), sought, at == start + place) for place, raw in placed(text)]
+    found = [
+        line(start + place, clean(raw), sought, at == start + place) for place, raw in iter_lines_with_offsets(text)
+    ]
     return LogPage(tuple(found))
 
 
-def backwards(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
+def iter_lines_backwards(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
     """Yield the lines before an offset in reverse with their offsets; a line longer than BUDGET comes in parts."""
     tail = b""
     while end > 0:
@@ -95,11 +97,11 @@ def backwards(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
         if start and not cut and len(block) < BUDGET:
             end, tail = start, block
             continue
-        yield from reversed(list(placed(block[cut:], start + cut)))
+        yield from reversed(list(iter_lines_with_offsets(block[cut:], start + cut)))
         end, tail = start, block[:cut]
 
 
-def placed(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes]]:
+def iter_lines_with_offsets(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a log block with their offsets."""
     for raw in re.findall(rb"[^\n]*\n|[^\n]+", text):
         yield start, raw.removesuffix(b"\n")

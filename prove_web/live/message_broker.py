@@ -43,7 +43,7 @@ def tell_worker(job: Job) -> bool:
     After a job has ended no attempt is current, so a worker still running it gives up.
     """
     state = {"attempt": job.attempt + job.ended, "seq": job.seq, "stop": job.stop}
-    return quietly(lambda: broker().hset(f"prove:job:{job.id}", mapping=state))
+    return try_broker_call(lambda: broker().hset(f"prove:job:{job.id}", mapping=state))
 
 
 def send(job: Job) -> bool:
@@ -53,11 +53,11 @@ def send(job: Job) -> bool:
         order |= {"kind": job.kind, "spec": job.spec}
     task = CURATE_JOB if queue == FILES else RUN_JOB
 
-    def say() -> None:
+    def enqueue_and_publish() -> None:
         job_queue.put(broker(), queue, score(job.place), order)
         publish(task, order, queue)
 
-    return tell_worker(job) and quietly(say)
+    return tell_worker(job) and try_broker_call(enqueue_and_publish)
 
 
 def score(place: datetime) -> int:
@@ -68,7 +68,7 @@ def score(place: datetime) -> int:
 def send_elsewhere(queue: str, jobs: Sequence[Job]) -> None:
     """Update the places of jobs in a queue; jobs already taken by a worker are not affected."""
     moved = {job_queue.member(job.id, job.attempt): score(job.place) for job in jobs}
-    quietly(lambda: job_queue.move(broker(), queue, moved))
+    try_broker_call(lambda: job_queue.move(broker(), queue, moved))
 
 
 def claim(job: Job, who: str) -> bool:
@@ -81,12 +81,12 @@ def claim(job: Job, who: str) -> bool:
 
 def take_back(queue: str, job: UUID, attempt: int) -> None:
     """Remove an attempt from its queue unless it has started."""
-    quietly(lambda: job_queue.drop(broker(), queue, job_queue.member(job, attempt)))
+    try_broker_call(lambda: job_queue.drop(broker(), queue, job_queue.member(job, attempt)))
 
 
-def later(task: str, queue: str = "web", **arguments: Any) -> bool:
+def enqueue_task(task: str, queue: str = "web", **arguments: Any) -> bool:
     """Queue a task of the web side."""
-    return quietly(lambda: publish(task, arguments, queue))
+    return try_broker_call(lambda: publish(task, arguments, queue))
 
 
 def publish(task: str, arguments: dict[str, Any], queue: str) -> None:
@@ -112,10 +112,10 @@ def hint_trajectory(trajectory: int) -> None:
 
 def push(message: dict[str, Any]) -> None:
     layer = get_channel_layer()
-    quietly(lambda: async_to_sync(layer.group_send)("live", {"type": "hint", **message}))
+    try_broker_call(lambda: async_to_sync(layer.group_send)("live", {"type": "hint", **message}))
 
 
-def quietly(work: Any) -> bool:
+def try_broker_call(work: Any) -> bool:
     """Run work that needs the broker; after a failure the reconciler repeats the message."""
     try:
         work()

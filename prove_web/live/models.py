@@ -74,7 +74,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Exclude jobs of deleted projects, runs and datasets."""
         return self.filter(project__deleted_at=None, run__deleted_at=None, dataset__deleted_at=None)
 
-    def waiting(self) -> JobQuerySet:
+    def filter_queued(self) -> JobQuerySet:
         """Select jobs that no worker has started, in queue order."""
         return self.filter(state=State.QUEUED).order_by("place", "id")
 

@@ -13,13 +13,13 @@ from functools import partial
 
 from django.db import transaction
 
-from prove_web.accounts.locks import hold
+from prove_web.accounts.locks import lock_project
 
 from . import message_broker
 from .models import Job, State
 
 
-def ranked(jobs: Sequence[Job]) -> list[Job]:
+def sort_by_priority(jobs: Sequence[Job]) -> list[Job]:
     """Return a project's waiting jobs of one queue in priority order."""
     return sorted(jobs, key=lambda job: (-job.priority, job.created_at, str(job.pk)))
 
@@ -37,14 +37,14 @@ def arrange(project: int) -> None:
     """Assign a project's places to its waiting jobs by rank."""
     if not Job.objects.filter(project=project, state=State.QUEUED).exclude(priority=0).exists():
         return  # request order applies, so there is nothing to do
-    hold(project)
+    lock_project(project)
     for queue, jobs in waiting_of(project).items():
         place_by_rank(queue, jobs)
 
 
 def place_by_rank(queue: str, jobs: Sequence[Job]) -> None:
     places, moved = sorted(job.place for job in jobs), []
-    for job, place in zip(ranked(jobs), places, strict=True):
+    for job, place in zip(sort_by_priority(jobs), places, strict=True):
         if job.place != place:
             job.place = place
             moved.append(job)
@@ -58,9 +58,9 @@ def move(job: Job, to: str) -> int:
 
     Returns how many of its project's jobs are then ahead of it; -1 if the job is no longer waiting.
     """
-    hold(job.project_id)
+    lock_project(job.project_id)
     queue = job.queue
-    order = ranked(waiting_of(job.project_id)[queue])
+    order = sort_by_priority(waiting_of(job.project_id)[queue])
     at = next((at for at, one in enumerate(order) if one.pk == job.pk), None)
     if at is None:
         return -1

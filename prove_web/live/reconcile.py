@@ -12,7 +12,7 @@ from prove_web.trajectories.bulk_load import SILENT
 from prove_web.trajectories.models import Trajectory
 
 from . import message_broker
-from .jobs import dispatch, give_up, locked, ready
+from .jobs import dispatch, give_up, is_dependency_done, lock_job
 from .models import AT_WORK, Job, State
 
 SEND_AGAIN = timedelta(seconds=30)
@@ -22,20 +22,20 @@ LOAD_AGAIN, LOAD_UNTIL = timedelta(seconds=30), timedelta(days=1)
 def reconcile() -> None:
     """Reconcile all jobs that have not ended."""
     for job in Job.objects.active().filter(state__in=AT_WORK):
-        bury(job)
+        mark_lost_if_silent(job)
     for job in Job.objects.active().select_related("after").order_by("place"):
         if job.state != State.QUEUED:
             message_broker.tell_worker(job)
-        elif ready(job) and unheard(job):
+        elif is_dependency_done(job) and is_message_lost(job):
             dispatch(job.pk)
     for job in not_loaded():
-        message_broker.later("prove_web.live.job_done", job=str(job.id))
+        message_broker.enqueue_task("prove_web.live.job_done", job=str(job.id))
 
 
-def bury(job: Job) -> None:
+def mark_lost_if_silent(job: Job) -> None:
     """Declare an attempt lost if it has been silent for too long."""
     with transaction.atomic():
-        job = locked(job.pk)
+        job = lock_job(job.pk)
         silence = timezone.now() - (job.beat_at or job.sent_at or job.created_at)
         if job.state not in AT_WORK or silence < job.patience:
             return
@@ -54,7 +54,7 @@ def not_loaded() -> QuerySet[Job]:
     return Job.objects.filter(silent | empty, **over, dataset__isnull=False)
 
 
-def unheard(job: Job) -> bool:
+def is_message_lost(job: Job) -> bool:
     """Return whether a queued job's message seems lost: it was never taken, and no job of its queue is running."""
     if job.sent_at is None:
         return True

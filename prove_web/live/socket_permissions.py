@@ -19,18 +19,18 @@ OWNER_OF = {
     "session": "projects__sessions",
     "trajectory": "projects__datasets__trajectories",
 }
-KEPT = {  # related objects that must not be deleted, besides the project
+PARENTS = {  # related objects that must not be deleted, besides the project
     "job": ("projects__jobs__run", "projects__jobs__dataset"),
     "trajectory": ("projects__datasets",),
 }
 
 
-def permitted(topic: Topic, people: Iterable[int]) -> set[int] | None:
+def get_permitted_users(topic: Topic, people: Iterable[int]) -> set[int] | None:
     """Return the users who may see the topic's object; None if it does not exist."""
     kind, key = topic
-    kept = {f"{each}__deleted_at": None for each in ("projects", *KEPT.get(kind, ()))}
+    not_deleted = {f"{each}__deleted_at": None for each in ("projects", *PARENTS.get(kind, ()))}
     try:
-        organisation = Organisation.objects.get(**{OWNER_OF[kind]: key}, **kept)
+        organisation = Organisation.objects.get(**{OWNER_OF[kind]: key}, **not_deleted)
     except (ObjectDoesNotExist, ValidationError):
         return None
     entered = open_now("organisation") | exists("user")

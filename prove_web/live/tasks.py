@@ -50,6 +50,6 @@ def reconcile() -> None:
 def job_done(job: str) -> None:
     """Import the results of a finished job into the database."""
     close_old_connections()
-    from prove_web.trajectories.importing import import_dataset
+    from prove_web.trajectories.load_dataset import import_dataset
 
     import_dataset(job)

@@ -23,7 +23,7 @@ from .hints import advice
 from .home import counts, first_steps, newest_curve
 from .jobs import NotNow, request_stop, resume, summary
 from .log import LINES, tail
-from .log_search import around, seek
+from .log_search import read_lines_around, seek
 from .models import ENDED, Job, JobEvent, StopLevel
 
 # Attempts of a job from its events: where each ran and how it ended.
@@ -45,12 +45,12 @@ def attempts(job: Job) -> list[Attempt]:
     found = {job.attempt: Attempt(job.attempt)}
     events = JobEvent.objects.filter(job=job, kind__in=("started", "ended")).order_by("id")
     for number, kind, at, data in events.values_list("attempt", "kind", "at", "data"):
-        tell(found.setdefault(number, Attempt(number)), kind, at, data)
+        apply_attempt_event(found.setdefault(number, Attempt(number)), kind, at, data)
     found[job.attempt].state = job.state
     return [found[number] for number in sorted(found, reverse=True)]
 
 
-def tell(attempt: Attempt, kind: str, at: datetime, data: Any) -> None:
+def apply_attempt_event(attempt: Attempt, kind: str, at: datetime, data: Any) -> None:
     if not isinstance(data, dict):
         return  # events of older workers were not validated
     if kind == "started":
@@ -116,13 +116,13 @@ def job(request: Any, job: UUID) -> HttpResponse:
 def job_log(request: Any, job: UUID) -> HttpResponse:
     """Show the end of the log, with `?log=` and `?log_level=` the matching lines, or with `?at=` a line in context."""
     found = one_of(request.project, job)
-    path, asked = found.folder / LOG, request.GET
-    words, level = asked.get("log", "")[:WORDS], asked.get("log_level", "")
+    path, query = found.folder / LOG, request.GET
+    words, level = query.get("log", "")[:WORDS], query.get("log_level", "")
     context = {"job": found, "words": words, "level": level, "most": LINES}
-    if (at := parse_digits(asked.get("at", ""), OFFSET)) is not None:
-        return render(request, "live/log_around.html", {**context, "found": around(path, at, words)})
+    if (at := parse_digits(query.get("at", ""), OFFSET)) is not None:
+        return render(request, "live/log_around.html", {**context, "found": read_lines_around(path, at, words)})
     if words or level in ("warning", "error"):
-        sought = seek(path, words, level, parse_digits(asked.get("before", ""), OFFSET))
+        sought = seek(path, words, level, parse_digits(query.get("before", ""), OFFSET))
         return render(request, "live/log_found.html", {**context, "found": sought})
     return render(request, "live/log.html", {**context, "text": tail(path)})
 
@@ -135,7 +135,7 @@ def job_stop(request: Any, job: UUID) -> HttpResponse:
         messages.error(request, "Unknown stop level. Choose after_step or now.")
     else:
         request_stop(found, level)
-    return back(request, found)
+    return redirect_back_or_job(request, found)
 
 
 @in_project(Action.LAUNCH)
@@ -146,7 +146,7 @@ def job_resume(request: Any, job: UUID) -> HttpResponse:
         resume(found)
     except NotNow as error:
         messages.info(request, str(error))
-    return back(request, found)
+    return redirect_back_or_job(request, found)
 
 
 def one_of(project: Any, job: UUID) -> Job:
@@ -154,5 +154,5 @@ def one_of(project: Any, job: UUID) -> Job:
     return get_object_or_404(Job.objects.not_deleted().select_related(*related), project=project, pk=job)
 
 
-def back(request: Any, job: Job) -> HttpResponse:
+def redirect_back_or_job(request: Any, job: Job) -> HttpResponse:
     return going_back(request, reverse("job", args=[*job.project.path, job.pk]))

@@ -17,12 +17,12 @@ from prove_web.workers.worker_status import workers as heard_of
 from training_worker import heartbeat
 
 from .counters import registry
-from .health import Wrong, free_bytes
+from .health import HealthCheckError, free_bytes
 
 QUEUES = ("events", "web", FILES, "synthesis", "training")
 ACTIVE = tuple(str(state) for state in (State.QUEUED, *AT_WORK))
 WORKER_STATES = ("at work", "draining", "free", "silent", "turned away")
-UNKNOWN = (DatabaseError, *message_broker.UNREACHABLE, Wrong)
+UNKNOWN = (DatabaseError, *message_broker.UNREACHABLE, HealthCheckError)
 
 
 class SiteState:
@@ -94,7 +94,7 @@ def workers() -> list[Metric]:
         "celsius": GaugeMetricFamily("prove_gpu_temperature_celsius", "GPU temperature.", labels=GPU),
     }
     if (found := heard_of()) is None:
-        raise Wrong("the broker does not answer")
+        raise HealthCheckError("the broker does not answer")
     for queue in QUEUES[1:]:
         states = Counter(one.state.lower() for one in found if queue in one.queues)
         for state in WORKER_STATES:
@@ -140,12 +140,12 @@ def runs() -> list[Metric]:
 
 def speeds(point: Point) -> dict[str, float]:
     """Return the rates of one step, as far as its metrics have them."""
-    told, took = point.metrics, point.metrics.get("step_s") or 0
+    metrics, took = point.metrics, point.metrics.get("step_s") or 0
     found = {"step": float(point.step)}
-    if took and told.get("rollouts") is not None:
-        found["rollouts"] = told["rollouts"] / took
-    if took and found.get("rollouts") and told.get("model_tokens") is not None:
-        found["tokens"] = found["rollouts"] * told["model_tokens"]
+    if took and metrics.get("rollouts") is not None:
+        found["rollouts"] = metrics["rollouts"] / took
+    if took and found.get("rollouts") and metrics.get("model_tokens") is not None:
+        found["tokens"] = found["rollouts"] * metrics["model_tokens"]
     return found
 
 

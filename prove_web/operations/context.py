@@ -25,7 +25,7 @@ def present() -> HttpRequest | None:
     return REQUEST.get()
 
 
-def about(request: Any) -> dict[str, Any]:
+def get_request_log_fields(request: Any) -> dict[str, Any]:
     """Return what is known of a request without database queries."""
     if not hasattr(request, "request_id"):
         return {}

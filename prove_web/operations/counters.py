@@ -22,7 +22,7 @@ seconds = Histogram(
 sockets = Gauge("prove_sockets", "Sockets open.", multiprocess_mode="livesum")
 
 
-def answered(view: str, method: str, status: int, took: float) -> None:
+def count_request(view: str, method: str, status: int, took: float) -> None:
     """Count one request; `took` in seconds."""
     method = method if method in METHODS else "other"
     requests.labels(view, method, str(status)).inc()

@@ -32,20 +32,20 @@ class Check:
     why: str
 
 
-class Wrong(Exception):
+class HealthCheckError(Exception):
     """Error for a failed check: what is wrong, and what to do."""
 
 
 def checks() -> list[Check]:
     """Run all readiness checks."""
     found = [looked_at(name, look) for name, look in LOOKS.items()]
-    return found + heard()
+    return found + check_heartbeats()
 
 
 def looked_at(name: str, look: Callable[[], str]) -> Check:
     try:
         return Check(name, True, look())
-    except Wrong as wrong:
+    except HealthCheckError as wrong:
         return Check(name, False, str(wrong))
 
 
@@ -54,7 +54,9 @@ def database() -> str:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        raise Wrong(f"The {connection.display_name} database does not answer: is it up? Check DATABASE_URL.") from None
+        raise HealthCheckError(
+            f"The {connection.display_name} database does not answer: is it up? Check DATABASE_URL."
+        ) from None
     return f"{connection.display_name} answers."
 
 
@@ -67,9 +69,11 @@ def migrations() -> str:
     try:
         applied = set(MigrationRecorder(connection).applied_migrations())
     except DatabaseError:
-        raise Wrong("Unknown, because the database does not answer.") from None
+        raise HealthCheckError("Unknown, because the database does not answer.") from None
     if missing := len(known_migrations() - applied):
-        raise Wrong(f"{missing} of {len(known_migrations())} migrations are not applied: run `manage.py migrate`.")
+        raise HealthCheckError(
+            f"{missing} of {len(known_migrations())} migrations are not applied: run `manage.py migrate`."
+        )
     return f"All {len(known_migrations())} migrations are applied."
 
 
@@ -77,26 +81,26 @@ def broker() -> str:
     try:
         message_broker.broker().ping()
     except message_broker.UNREACHABLE:
-        raise Wrong("The broker does not answer: is it up? Check REDIS_URL.") from None
+        raise HealthCheckError("The broker does not answer: is it up? Check REDIS_URL.") from None
     return "The broker answers."
 
 
 def disk() -> str:
     free_gb = free_bytes() / 1e9
     if free_gb < LEAST_FREE_GB:
-        raise Wrong(f"{free_gb:.1f} GB free on the data disk, needs {LEAST_FREE_GB} GB: make room.")
+        raise HealthCheckError(f"{free_gb:.1f} GB free on the data disk, needs {LEAST_FREE_GB} GB: make room.")
     return f"{free_gb:.1f} GB free on the data disk."
 
 
 def free_bytes() -> int:
-    """Return the free bytes of the data folder's disk. Raises Wrong if there is no data folder."""
+    """Return the free bytes of the data folder's disk. Raises HealthCheckError if there is no data folder."""
     try:
         return shutil.disk_usage(settings.PROVE_DATA).free
     except OSError as error:
-        raise Wrong(f"The data folder cannot be read ({error.strerror}): check PROVE_DATA.") from None
+        raise HealthCheckError(f"The data folder cannot be read ({error.strerror}): check PROVE_DATA.") from None
 
 
-def heard() -> list[Check]:
+def check_heartbeats() -> list[Check]:
     """Check that each essential program has a recent heartbeat."""
     try:
         ages = heartbeat.ages(message_broker.broker())

@@ -12,7 +12,7 @@ import sys
 ALIVE, READY = "/health/", "/health/ready/"
 
 
-def ask(host: str, port: int, path: str) -> tuple[int, str] | None:
+def fetch_health_response(host: str, port: int, path: str) -> tuple[int, str] | None:
     """Return status and text of the response; None without one."""
     connection = http.client.HTTPConnection(host, port, timeout=10)
     try:
@@ -33,7 +33,7 @@ def known_name() -> str:
 
 def main(path: str = READY) -> int:
     port = int(os.environ.get("PROVE_PORT") or 8000)
-    answer = ask("127.0.0.1", port, path)
+    answer = fetch_health_response("127.0.0.1", port, path)
     print(answer[1] if answer else f"nothing answers on port {port}: is the web process up?")
     return 0 if answer and answer[0] == 200 else 1
 

@@ -12,12 +12,12 @@ from training_worker import logs
 
 def facts(record: logging.LogRecord) -> dict[str, Any]:
     """Return the context of a record. Django attaches the request to records logged after the response."""
-    from .context import about, present  # needs settings, which import this module
+    from .context import get_request_log_fields, present  # needs settings, which import this module
 
-    return {**logs.job_at_work(record), **about(getattr(record, "request", None) or present())}
+    return {**logs.job_at_work(record), **get_request_log_fields(getattr(record, "request", None) or present())}
 
 
-def news(record: logging.LogRecord) -> bool:
+def is_worth_logging(record: logging.LogRecord) -> bool:
     """Return whether the record is worth logging; a not-ready response is not, because its body says why."""
     return getattr(record, "status_code", None) != 503
 
@@ -35,7 +35,10 @@ def configuration() -> dict[str, Any]:
     ours = {"handlers": [], "propagate": True}
     return {
         **known,
-        "filters": {**known["filters"], "news": {"()": "django.utils.log.CallbackFilter", "callback": news}},
+        "filters": {
+            **known["filters"],
+            "news": {"()": "django.utils.log.CallbackFilter", "callback": is_worth_logging},
+        },
         "loggers": {
             "prove_web.requests": {"level": "INFO" if json else "CRITICAL"},
             "prove_web.live.jobs": {"level": "INFO" if json else "WARNING"},

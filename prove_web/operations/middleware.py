@@ -18,7 +18,7 @@ log = logging.getLogger("prove_web.requests")
 
 
 @sync_and_async_middleware
-def observed(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+def observe_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Observe requests as the outermost middleware, so that requests refused by others are counted too."""
     if iscoroutinefunction(get_response):
 
@@ -50,7 +50,7 @@ def begin(request: HttpRequest) -> float:
 def end(request: HttpRequest, response: HttpResponse, begun: float) -> HttpResponse:
     took = time.perf_counter() - begun
     response.headers[HEADER] = request.request_id
-    counters.answered(view_of(request), request.method or "", response.status_code, took)
+    counters.count_request(view_of(request), request.method or "", response.status_code, took)
     facts = {"method": request.method, "status": response.status_code, "ms": round(1000 * took, 1)}
     log.info("answered", extra=facts)
     return response

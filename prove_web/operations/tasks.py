@@ -16,14 +16,14 @@ CLOCK = "beat"
 @app.task(name="prove_web.operations.pulse")
 def pulse(name: str) -> None:
     """Record a heartbeat under this name."""
-    message_broker.quietly(lambda: heartbeat.beat(message_broker.broker(), name))
+    message_broker.try_broker_call(lambda: heartbeat.beat(message_broker.broker(), name))
 
 
 @beat_init.connect
 def clock(**rest: Any) -> None:
     """Record a heartbeat of the clock with each message that it sends."""
-    after_task_publish.connect(ticked)
+    after_task_publish.connect(record_clock_heartbeat)
 
 
-def ticked(**rest: Any) -> None:
-    message_broker.quietly(lambda: heartbeat.beat(message_broker.broker(), CLOCK))
+def record_clock_heartbeat(**rest: Any) -> None:
+    message_broker.try_broker_call(lambda: heartbeat.beat(message_broker.broker(), CLOCK))

@@ -6,6 +6,6 @@ from . import views
 
 urlpatterns = [
     path("health/", views.alive, name="health"),
-    path("health/ready/", views.ready, name="ready"),
+    path("health/ready/", views.report_readiness, name="ready"),
     path("metrics", views.metrics, name="metrics"),
 ]

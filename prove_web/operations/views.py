@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client.exposition import choose_encoder
 
-from prove_web.accounts.permissions import anyone
+from prove_web.accounts.permissions import allow_anyone
 from prove_web.supervisor.checks import FULL, less_free
 
 from . import busy
@@ -47,7 +47,7 @@ def from_here(request: HttpRequest) -> bool:
     return near and not any(request.headers.get(name) for name in PASSED_ON)
 
 
-@anyone
+@allow_anyone
 @never_cache
 @require_safe
 def alive(request: HttpRequest) -> HttpResponse:
@@ -55,18 +55,18 @@ def alive(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"ok": True})
 
 
-@anyone
+@allow_anyone
 @never_cache
 @require_safe
-def ready(request: HttpRequest) -> HttpResponse:
+def report_readiness(request: HttpRequest) -> HttpResponse:
     """Return 200 if the site is ready, else 503 with the failed checks."""
     found = checks()
     well = all(check.ok for check in found)
-    told = {check.name: {"ok": check.ok, "why": check.why} for check in found}
-    return JsonResponse({"ok": well, "checks": told}, status=200 if well else 503)
+    results = {check.name: {"ok": check.ok, "why": check.why} for check in found}
+    return JsonResponse({"ok": well, "checks": results}, status=200 if well else 503)
 
 
-@anyone
+@allow_anyone
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -77,7 +77,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(encode(Everything()), content_type=kind)
 
 
-def broken(request: HttpRequest) -> HttpResponse:
+def render_server_error(request: HttpRequest) -> HttpResponse:
     """Respond with 500 and the request id, 503 if the database is locked, or 507 if the disk is full.
 
     The request id finds the cause in the log. Django calls it while handling an error, so it depends on nothing that

@@ -13,7 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from prove_web.accounts.context import SECTIONS
 from prove_web.accounts.models import Project
 from prove_web.accounts.roles import Action, Role
-from prove_web.environments.enabled_servers import offered
+from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments.models import Run, Sweep
 from prove_web.servers.catalogue import Entry, card, search
@@ -52,11 +52,17 @@ def find(project: Project, role: Role, text: str) -> list[Group]:
         Group("Pages", "layout-grid", tuple(pages(project, role, words))),
         Group("Tools", "tool", tuple(tools(project, text)) if words else ()),
         Group("Servers", "server", tuple(servers(project, words)) if words else ()),
-        Group("Sessions", "terminal-2", rows(sessions(project), words, "title", "of", title=str)),
-        Group("Datasets", "database", rows(Dataset.objects.filter(project=project), words, "name", title=str)),
-        Group("Runs", "rocket", rows(Run.objects.filter(project=project), words, "name", "notes", title=str)),
-        Group("Sweeps", "adjustments", rows(Sweep.objects.filter(project=project), words, "name", title=str)),
-        Group("Evaluations", "trophy", rows(Evaluation.objects.filter(project=project), words, "name", title=str)),
+        Group("Sessions", "terminal-2", search_objects(sessions(project), words, "title", "of", title=str)),
+        Group(
+            "Datasets", "database", search_objects(Dataset.objects.filter(project=project), words, "name", title=str)
+        ),
+        Group("Runs", "rocket", search_objects(Run.objects.filter(project=project), words, "name", "notes", title=str)),
+        Group("Sweeps", "adjustments", search_objects(Sweep.objects.filter(project=project), words, "name", title=str)),
+        Group(
+            "Evaluations",
+            "trophy",
+            search_objects(Evaluation.objects.filter(project=project), words, "name", title=str),
+        ),
         Group("Trajectories", "message", tuple(trajectories(project, words)) if words else ()),
     ]
     return [group for group in made if group.found]
@@ -80,7 +86,7 @@ def tools(project: Project, text: str) -> list[PaletteItem]:
     def rank(entry: Entry) -> tuple[bool, bool, str]:
         return not entry.name.startswith(typed), typed not in entry.name, entry.name
 
-    found = sorted(search(text, servers=offered(project)), key=rank)[:MOST]
+    found = sorted(search(text, servers=list_enabled_servers(project)), key=rank)[:MOST]
     return [
         PaletteItem(reverse("tool", args=[*project.path, each.name]), each.name, each.tool.description)
         for each in found
@@ -88,7 +94,7 @@ def tools(project: Project, text: str) -> list[PaletteItem]:
 
 
 def servers(project: Project, words: list[str]) -> list[PaletteItem]:
-    cards = [card(name) for name in offered(project)]
+    cards = [card(name) for name in list_enabled_servers(project)]
     found = [each for each in cards if all(word in f"{each.name} {each.description}".lower() for word in words)]
     return [
         PaletteItem(reverse("server", args=[*project.path, each.name]), each.name, each.description) for each in found
@@ -99,15 +105,17 @@ def sessions(project: Project) -> QuerySet[LiveSession]:
     return LiveSession.objects.filter(project=project).alias(of=Cast("servers", TextField()))
 
 
-def rows(rows: QuerySet[Any], words: list[str], *fields: str, title: Callable[[Any], str]) -> tuple[PaletteItem, ...]:
+def search_objects(
+    rows: QuerySet[Any], words: list[str], *fields: str, title: Callable[[Any], str]
+) -> tuple[PaletteItem, ...]:
     """Return the newest objects with every word in their fields; `#7` or `7` is the object of that number."""
     for word in words:
-        rows = rows.filter(any_of(word, fields) | numbered(rows, word))
+        rows = rows.filter(any_of(word, fields) | match_number(rows, word))
     rows = rows.select_related("project__organisation").order_by("-created_at")[:MOST]
-    return tuple(linked(rows, title))
+    return tuple(iter_palette_items(rows, title))
 
 
-def linked(things: Iterable[Any], title: Callable[[Any], str]) -> Iterator[PaletteItem]:
+def iter_palette_items(things: Iterable[Any], title: Callable[[Any], str]) -> Iterator[PaletteItem]:
     """Yield the objects that have a page."""
     for each in things:
         try:
@@ -124,15 +132,15 @@ def any_of(word: str, fields: Iterable[str]) -> Q:
     return found
 
 
-def numbered(rows: QuerySet[Any], word: str) -> Q:
+def match_number(rows: QuerySet[Any], word: str) -> Q:
     number, column = word.removeprefix("#"), "pk" if rows.model is LiveSession else "number"
-    whole = number.isascii() and number.isdecimal() and len(number) < 10
-    return Q(**{column: int(number)}) if whole else Q(pk__in=())
+    is_number = number.isascii() and number.isdecimal() and len(number) < 10
+    return Q(**{column: int(number)}) if is_number else Q(pk__in=())
 
 
 def trajectories(project: Project, words: list[str]) -> Iterator[PaletteItem]:
     """Yield trajectories by words of the first user turn, or of the id."""
-    found = Trajectory.objects.of(project).select_related("dataset__project__organisation")
+    found = Trajectory.objects.filter_by_project(project).select_related("dataset__project__organisation")
     for word in words:
         found = found.filter(any_of(word, ("query", "example")))
     for each in found.defer("record").order_by("-pk")[:MOST]:

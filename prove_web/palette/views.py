@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.servers.views.parts import page_or_part, typed
+from prove_web.servers.views.parts import page_or_part, read_search_param
 
 from .find import find
 
@@ -15,6 +15,6 @@ from .find import find
 @require_GET
 def palette(request: ProjectRequest) -> HttpResponse:
     """Show what the words match; without script as a page of its own."""
-    text = typed(request, "q")
+    text = read_search_param(request, "q")
     context = {"groups": find(request.project, request.role, text), "text": text}
     return page_or_part(request, "palette/page.html", "palette/found.html", context)

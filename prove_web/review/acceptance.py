@@ -17,9 +17,9 @@ from prove_web.trajectories.replay_score import not_replayed
 from training_worker.prove.synthesis.drift import Difference, Rerun, ServerBroke, rerun
 from training_worker.prove.trajectory import Example, Reward, dumps
 
-from .loading import NotChecked, recorded
 from .models import Acceptance, Item
 from .to_demonstration import as_demonstration
+from .trajectory_content import NotChecked, load_replay_input
 
 # Drift of the tool schemas that a model saw, from when the dataset was created until now.
 
@@ -32,14 +32,14 @@ def changed_schemas(trajectory: Trajectory, example: Example, today: str) -> lis
     """
     if example.source or example.fingerprint == today:
         return []
-    shown = {*example.offered, *(call.name for step in example.steps for call in step.calls)}
+    tools = {*example.offered, *(call.name for step in example.steps for call in step.calls)}
     found = []
     for server in example.world.servers:
         if server not in SERVERS:
             continue
         known = ServerVersion.objects.filter(server=server, seen_at__lte=trajectory.dataset.created_at).first()
         for change in changes(known.schemas, schemas(server)) if known else ():
-            if change.how == "changed" and change.tool in shown:
+            if change.how == "changed" and change.tool in tools:
                 sentence = f"The schema of {change.tool}, which the model was shown, is another one."
                 found.append(Difference("schema", sentence, None, tuple(format_diff(change))))
     return found
@@ -53,25 +53,33 @@ def format_diff(change: ToolChange) -> Iterator[str]:
         yield from (f"+{line}" for line in (now or "").splitlines())
 
 
-__all__ = ["Broken", "Checked", "Drifted", "NotChecked", "accept", "as_demonstration", "check"]
+__all__ = [
+    "AcceptanceCheck",
+    "NotChecked",
+    "ReplayDriftError",
+    "ReplayServerError",
+    "accept",
+    "as_demonstration",
+    "check",
+]
 
 LONGEST_REASON = 2_000  # characters
 
 
-class Broken(NotChecked):
+class ReplayServerError(NotChecked):
     """Failure of a server during a replay: that is no drift, and says nothing about the trajectory."""
 
 
-class Drifted(Exception):
+class ReplayDriftError(Exception):
     """Replay that differs from the record, without a reason to accept it nevertheless."""
 
-    def __init__(self, checked: Checked):
+    def __init__(self, checked: AcceptanceCheck):
         super().__init__(" ".join(checked.drift))
         self.checked = checked
 
 
 @dataclass(frozen=True)
-class Checked:
+class AcceptanceCheck:
     """Replay on the servers of `fingerprint`: its reward by the paper, the world's final digest, and what differs.
 
     `before` is the recorded reward. `other_code`: the trajectory was created with other code of its servers; that alone
@@ -87,27 +95,29 @@ class Checked:
     other_code: bool = False
 
 
-def check(trajectory: Trajectory) -> Checked:
+def check(trajectory: Trajectory) -> AcceptanceCheck:
     """Replay a demonstration, or the calls of a rollout, on the current servers.
 
     Raises NotChecked, or its subclass Broken.
     """
-    example, attempt = recorded(trajectory)
+    example, attempt = load_replay_input(trajectory)
     if not example.runs_here:
-        return checked(Rerun("", differences=(Difference("elsewhere", not_replayed(example)),)), example)
+        return build_acceptance_check(Rerun("", differences=(Difference("elsewhere", not_replayed(example)),)), example)
     try:
         found = rerun(example, attempt)
     except ServerBroke as error:
-        raise Broken(
+        raise ReplayServerError(
             f"The replay failed because a server failed: {error}. This says nothing about the trajectory. Check the "
             "server on the Environments page, then verify again."
         ) from error
     differences = (*found.differences, *changed_schemas(trajectory, example, found.fingerprint))
-    return checked(Rerun(found.fingerprint, found.digest, found.before, found.reward, differences), example)
+    return build_acceptance_check(
+        Rerun(found.fingerprint, found.digest, found.before, found.reward, differences), example
+    )
 
 
-def checked(found: Rerun, example: Example) -> Checked:
-    return Checked(
+def build_acceptance_check(found: Rerun, example: Example) -> AcceptanceCheck:
+    return AcceptanceCheck(
         reward=found.reward,
         digest=found.digest,
         fingerprint=found.fingerprint,
@@ -126,15 +136,14 @@ def accept(trajectory: Trajectory, user: User, item: Item | None = None, reason:
     """
     found, reason = check(trajectory), reason.strip()[:LONGEST_REASON]
     with transaction.atomic():
-        Trajectory.objects.select_for_update(no_key=True).only("pk").get(
-            pk=trajectory.pk
-        )  # serialized, so that only one is stored
+        # serialized, so that only one is stored
+        Trajectory.objects.select_for_update(no_key=True).only("pk").get(pk=trajectory.pk)
         same = trajectory.acceptances.filter(fingerprint=found.fingerprint, digest=found.digest)
         same = same.filter(item=item) if item else same
         if known := next((one for one in same if tuple(one.drift) == found.drift), None):
             return known
         if found.drift and not reason:
-            raise Drifted(found)
+            raise ReplayDriftError(found)
         return Acceptance.objects.create(
             trajectory=trajectory,
             item=item,

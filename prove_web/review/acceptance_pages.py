@@ -13,7 +13,7 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.trajectories.models import Trajectory
 
-from .acceptance import Drifted, NotChecked, accept
+from .acceptance import NotChecked, ReplayDriftError, accept
 from .acceptance_status import standings, today
 from .blinding import blind_since
 
@@ -33,9 +33,9 @@ def trajectory_accept(request: Any, dataset: int, example: str) -> HttpResponse:
         return panel(request, found)
     try:
         accepted = accept(found, request.user, reason=request.POST.get("reason", "").replace("\0", ""))
-    except Drifted as drifted:
-        asked = "reason" in request.POST
-        return panel(request, found, checked=drifted.checked, reason_missing=asked)
+    except ReplayDriftError as drifted:
+        given = "reason" in request.POST
+        return panel(request, found, checked=drifted.checked, reason_missing=given)
     except NotChecked as why:
         return panel(request, found, problem=str(why))
     if not request.htmx:
@@ -57,5 +57,5 @@ def panel(request: Any, trajectory: Trajectory, **now: Any) -> HttpResponse:
 
 
 def one_of(project: Project, dataset: int, example: str) -> Trajectory:
-    rows = Trajectory.objects.of(project).select_related("dataset__project__organisation")
+    rows = Trajectory.objects.filter_by_project(project).select_related("dataset__project__organisation")
     return get_object_or_404(rows, dataset__number=dataset, example=example)

@@ -14,20 +14,22 @@ from .models import Acceptance
 
 
 @dataclass(frozen=True)
-class Standing:
+class AcceptanceStatus:
     """The newest acceptance; `same` while the servers have the code that it was verified on."""
 
     acceptance: Acceptance
     same: bool
 
 
-def standings(trajectories: Iterable[Trajectory]) -> dict[int, Standing]:
+def standings(trajectories: Iterable[Trajectory]) -> dict[int, AcceptanceStatus]:
     """Return the status by trajectory, for accepted ones only: two queries for any number of trajectories."""
     servers = {one.pk: one.servers for one in trajectories}
     rows = Acceptance.objects.filter(trajectory__in=servers).order_by()
     newest = rows.values("trajectory").annotate(newest=Max("pk")).values_list("newest", flat=True)
     found = Acceptance.objects.filter(pk__in=list(newest)).select_related("accepted_by")
-    return {one.trajectory_id: Standing(one, one.fingerprint == today(servers[one.trajectory_id])) for one in found}
+    return {
+        one.trajectory_id: AcceptanceStatus(one, one.fingerprint == today(servers[one.trajectory_id])) for one in found
+    }
 
 
 def today(names: str) -> str:

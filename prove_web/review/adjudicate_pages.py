@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from .acceptance import Drifted, NotChecked
+from .acceptance import NotChecked, ReplayDriftError
 from .annotation_targets import Shape, shape_of
 from .blinding import blind_since
-from .consensus import complete, conflicting
+from .consensus import complete, find_next_conflict
 from .history import history
 from .item_page import (
     CONFLICTING,
@@ -31,24 +31,28 @@ from .item_page import (
 from .markdown import render_markdown
 from .models import Item, Queue
 from .queue_pages import one_queue
-from .review_diff import agreed, beside
+from .review_diff import build_comparison_rows, get_unanimous_answers
 from .review_form import sheet
-from .reviewing import Refused, finish, mine, save_draft
+from .review_services import ReviewError, finish, get_user_review, save_draft
 from .schema import read_schema
 
 
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD"])
-def following(request: ProjectRequest, queue: int) -> HttpResponse:
+def open_next_conflict(request: ProjectRequest, queue: int) -> HttpResponse:
     """Go to the first item in conflict after the one that the URL names."""
     found = one_queue(request.project, queue)
     after = request.GET.get("after", "")
-    return redirect(onward(request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0))
+    return redirect(
+        get_next_conflict_url(
+            request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0
+        )
+    )
 
 
-def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
+def get_next_conflict_url(request: ProjectRequest, queue: Queue, after: int) -> str:
     """Return the URL of the next item in conflict; that of the queue, with a message, if there is none."""
-    if (item := conflicting(queue, after)) is None:
+    if (item := find_next_conflict(queue, after)) is None:
         messages.success(request, "No item of this queue is in conflict.")
         return str(queue.get_absolute_url())
     return reverse("review-adjudicate", args=[*request.project.path, queue.number, item.position])
@@ -67,33 +71,33 @@ def adjudicate(request: ProjectRequest, queue: int, position: int) -> HttpRespon
             return respond_refused(Refusal(why, status=CONFLICTING))
         messages.info(request, why)
         return redirect(item.queue)
-    return sent(request, item, shape) if request.method == "POST" else page(request, item, shape)
+    return submit_adjudication(request, item, shape) if request.method == "POST" else page(request, item, shape)
 
 
-def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
+def submit_adjudication(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
     """Save the draft, or settle the item."""
     filled, action = parse_submission(request, item, shape), request.POST.get("action", "")
     try:
         if action == "draft":
             return respond_saved(save_draft(item, request.user, filled, adjudicates=True))
         finish(item, request.user, filled, request.POST.get("reason", ""), adjudicates=True)
-    except (Refused, Drifted, NotChecked) as why:
+    except (ReviewError, ReplayDriftError, NotChecked) as why:
         refused = refusal(why)
         return (
             respond_refused(refused)
             if action == "draft" or wants_json(request)
             else page(request, item, shape, refused)
         )
-    address = onward(request, item.queue, item.position)
+    address = get_next_conflict_url(request, item.queue, item.position)
     return JsonResponse({"next": address}) if wants_json(request) else redirect(address)
 
 
 def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | None = None) -> HttpResponse:
     """Render the page; a form without a draft is prefilled with what all reviewers agree on."""
     schema = read_schema(item.queue.schema)
-    own = mine(item, request.user, adjudicates=True)
+    own = get_user_review(item, request.user, adjudicates=True)
     reviews = list(complete(item).order_by("done_at", "pk").select_related("reviewer"))
-    posted = dict(request.POST.lists()) if refused else None if own else agreed(reviews)
+    posted = dict(request.POST.lists()) if refused else None if own else get_unanimous_answers(reviews)
     context = {
         **build_item_context(item, blind=blind_since(item.trajectory, request.user) is not None),
         "sheet": sheet(schema, shape, own, posted, refused.faults if refused else None),
@@ -101,7 +105,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
         "refused": refused,
         "instructions": render_markdown(item.queue.instructions),
         "others": reviews,
-        "answers": beside(schema, shape, reviews),
+        "answers": build_comparison_rows(schema, shape, reviews),
         "edit": edit_address(item),
         "conflicts": item.queue.items.filter(state=Item.State.CONFLICT).count(),
         "reason": request.POST.get("reason", ""),

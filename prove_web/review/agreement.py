@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from django.utils import timezone
 
-from .coefficients import Counts, Estimate, ac1, alpha, kappa, percent, reading, varied
+from .coefficients import Counts, Estimate, ac1, alpha, has_variation, interpret_coefficient, kappa, percent
 from .label_matrix import NO, Answers, Facet, Unit
 
 ENOUGH = 10  # with fewer units, a figure would say next to nothing
@@ -40,7 +40,7 @@ class Figures:
     @property
     def word(self) -> str:
         """The usual word for AC1, which is defined even where the other estimates are not."""
-        return reading(self.ac1.value) if self.ac1 else ""
+        return interpret_coefficient(self.ac1.value) if self.ac1 else ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def figures(answers: Answers, units: Iterable[Unit] | None = None) -> Figures:
     }
     if len(shared) < ENOUGH:
         return Figures(**seen)
-    counts = counted(taken.values(), len(answers.facet.values))
+    counts = count_answers(taken.values(), len(answers.facet.values))
     if why := without_variation(counts, answers.facet):
         return Figures(**seen, unmeasurable=why)
     level = answers.facet.level
@@ -86,7 +86,7 @@ def figures(answers: Answers, units: Iterable[Unit] | None = None) -> Figures:
 
 def without_variation(counts: Counts, facet: Facet) -> str:
     """Return why agreement can't be measured if all answers are the same; empty if they vary."""
-    if varied(counts):
+    if has_variation(counts):
         return ""
     answer = facet.values[int(counts.sum(axis=0).argmax())]
     if facet.tag:
@@ -94,7 +94,7 @@ def without_variation(counts: Counts, facet: Facet) -> str:
     return f"Not measurable: every answer is “{answer}”."
 
 
-def counted(given: Iterable[Mapping[int, int]], size: int) -> Counts:
+def count_answers(given: Iterable[Mapping[int, int]], size: int) -> Counts:
     """Count how many people gave each answer about each unit."""
     return np.array([np.bincount([*one.values()], minlength=size) for one in given], dtype=np.int64)
 

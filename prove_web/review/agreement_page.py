@@ -15,9 +15,9 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .agreement import ENOUGH, START, Figures, Pair, Period, over_time, pairs, summary
 from .blinding import Blind
-from .coefficients import Estimate, reading
-from .confusion import apart, cells, confusion, disputed
-from .label_matrix import Answers, collected
+from .coefficients import Estimate, interpret_coefficient
+from .confusion import cells, confusion, find_disputed_units, rank_reviewers_by_agreement
+from .label_matrix import Answers, collect_answers
 from .models import Queue
 from .plot import Box, Plot, room
 from .visible_labels import get_visible_items
@@ -42,11 +42,11 @@ class Cell:
 
     @property
     def word(self) -> str:
-        return reading(self.estimate.value) if self.estimate and self.beyond_chance else ""
+        return interpret_coefficient(self.estimate.value) if self.estimate and self.beyond_chance else ""
 
     @property
     def shade(self) -> int:
-        return SHADES.index(reading(self.estimate.value)) if self.estimate else 0
+        return SHADES.index(interpret_coefficient(self.estimate.value)) if self.estimate else 0
 
 
 @in_project(Action.VIEW)
@@ -57,7 +57,9 @@ def agreement(request: ProjectRequest) -> HttpResponse:
     `?by=` is day or week, `?as=` is the estimate by which pairs are compared.
     """
     queue = queue_of(request.project, request.GET.get("queue", ""))
-    found = [each for each in collected(request.project, queue, Blind(request.user, request.project)) if each.given]
+    found = [
+        each for each in collect_answers(request.project, queue, Blind(request.user, request.project)) if each.given
+    ]
     chosen = next((one for one in found if one.facet.key == request.GET.get("question")), found[0] if found else None)
     by = by if (by := request.GET.get("by", "")) in START else "week"
     statistic = named if (named := request.GET.get("as", "")) in STATISTICS else "ac1"
@@ -83,11 +85,11 @@ def agreement(request: ProjectRequest) -> HttpResponse:
 
 def disagreement(chosen: Answers) -> dict[str, Any]:
     """Return confusion, outlier reviewers and disputes; those of blind queues only once an item has all reviews."""
-    counts, values, people = confusion(chosen), chosen.facet.values, apart(chosen)
+    counts, values, people = confusion(chosen), chosen.facet.values, rank_reviewers_by_agreement(chosen)
     names = User.objects.in_bulk([one.person for one in people])
-    told = get_visible_items().filter(pk__in={item for item, _ in chosen.given})
-    disputes = disputed(chosen, told.values_list("pk", flat=True))
-    items = told.select_related("queue__project__organisation", "trajectory__dataset__project__organisation")
+    visible = get_visible_items().filter(pk__in={item for item, _ in chosen.given})
+    disputes = find_disputed_units(chosen, visible.values_list("pk", flat=True))
+    items = visible.select_related("queue__project__organisation", "trajectory__dataset__project__organisation")
     known = items.defer("trajectory__record", "trajectory__rollout").in_bulk([one.unit[0] for one in disputes])
     rows = [list(zip(values, row, strict=True)) for row in cells(counts)]
     return {
@@ -133,11 +135,11 @@ def course(periods: Sequence[Period]) -> Plot | None:
     box = Box((0, len(periods) - 1), room(ends, (0.0, 1.0)))
     lines = []
     for name, title in (("percent", "Percent"), ("ac1", "AC1")):
-        told = [(place, one) for place, each in known if (one := getattr(each.figures, name))]
-        spans = [(place, one.low, one.high) for place, one in told if one.low is not None]
-        lines.append(box.line(title, [(place, one.value) for place, one in told], spans))
+        points = [(place, one) for place, each in known if (one := getattr(each.figures, name))]
+        spans = [(place, one.low, one.high) for place, one in points if one.low is not None]
+        lines.append(box.line(title, [(place, one.value) for place, one in points], spans))
     step = -(-len(periods) // 6)
-    across = [(box.across(place), f"{each.start:%d %b}") for place, each in enumerate(periods) if not place % step]
+    across = [(box.scale_x(place), f"{each.start:%d %b}") for place, each in enumerate(periods) if not place % step]
     return Plot("Agreement over time", lines, across, box.ticks_up())
 
 

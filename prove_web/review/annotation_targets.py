@@ -15,7 +15,7 @@ from training_worker.prove.trajectory import Rollout, loads
 
 
 @dataclass(frozen=True)
-class Said:
+class TurnTarget:
     """A turn: the user's message, and everything until the next one."""
 
     number: int
@@ -35,15 +35,15 @@ class CallTarget:
 class Shape:
     """The turns and the calls of a trajectory, by number from 1; none if its record can't be read."""
 
-    turns: tuple[Said, ...] = ()
+    turns: tuple[TurnTarget, ...] = ()
     calls: tuple[CallTarget, ...] = ()
 
 
 def shape_of(trajectory: Trajectory) -> Shape:
     """Return the targets of a trajectory as it was recorded, without a replay."""
     turns = turns_of(trajectory)
-    asked = [turn.text for turn in turns if turn.role == "user"]
-    said = tuple(Said(number, text) for number, text in enumerate(asked, start=1))
+    texts = [turn.text for turn in turns if turn.role == "user"]
+    said = tuple(TurnTarget(number, text) for number, text in enumerate(texts, start=1))
     cards = (card for turn in turns for card in turn.calls if card.number is not None)
     return Shape(said, tuple(CallTarget(card.number, card.tool, card.arguments) for card in cards))
 

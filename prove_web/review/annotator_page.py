@@ -21,7 +21,7 @@ from .agreement_page import queue_of
 from .blinding import Blind
 from .models import Queue
 from .plot import Box, Plot, room
-from .reward_agreement import PARTS, Annotator, Cut, Judged, annotator, cut, judged
+from .reward_agreement import PARTS, Annotator, Cut, JudgedTrajectory, annotator, cut, list_judged_trajectories
 from .reward_conflicts import disagreements
 from .reward_conflicts import queue_of as make_queue
 
@@ -39,7 +39,7 @@ class AnnotatorParams:
         self.fix = given.get("fix") != "out"
         self.part = part if (part := given.get("part_of", "")) in PARTS else "reward"
         self.side = side if (side := given.get("side", "")) in SIDES else ""
-        self.units = judged(project, self.queue, self.basis, self.fix, blind)
+        self.units = list_judged_trajectories(project, self.queue, self.basis, self.fix, blind)
         self.given = number(given.get("at", ""))
 
     def threshold(self, found: Annotator) -> float:
@@ -63,31 +63,31 @@ def number(text: str) -> float | None:
 @require_safe
 def reward_annotator(request: ProjectRequest) -> HttpResponse:
     """Show `?queue=`, `?basis=` settled or reviews, `?fix=out`, `?part_of=` the reward, `?at=` threshold, `?side=`."""
-    asked = AnnotatorParams(request.project, request.GET, Blind(request.user, request.project))
-    found = [annotator(asked.units, part) for part in PARTS]
-    chosen = found[PARTS.index(asked.part)]
-    threshold = asked.threshold(chosen)
-    differ = disagreements(asked.units, asked.part, threshold, asked.side)
+    params = AnnotatorParams(request.project, request.GET, Blind(request.user, request.project))
+    found = [annotator(params.units, part) for part in PARTS]
+    chosen = found[PARTS.index(params.part)]
+    threshold = params.threshold(chosen)
+    differ = disagreements(params.units, params.part, threshold, params.side)
     context = {
-        "asked": asked,
+        "params": params,
         "queues": request.project.queues.all(),
         "found": [(one, TITLES[one.part]) for one in found],
         "chosen": chosen,
-        "title": TITLES[asked.part],
+        "title": TITLES[params.part],
         "titles": TITLES,
         "threshold": threshold,
         "written": repr(threshold),
-        "at": now(asked.units, asked.part, threshold),
+        "at": compute_threshold_agreement(params.units, params.part, threshold),
         "sides": SIDES,
         "differ": len(differ),
-        "page": Paginator([(one, one.scores[asked.part]) for one in differ], ROWS).get_page(request.GET.get("page")),
+        "page": Paginator([(one, one.scores[params.part]) for one in differ], ROWS).get_page(request.GET.get("page")),
         "enough": ENOUGH,
         **(pictures(chosen, threshold) if chosen.cuts else {}),
     }
     return render(request, "review/annotator.html", context)
 
 
-def now(units: Sequence[Judged], part: str, threshold: float) -> Cut | None:
+def compute_threshold_agreement(units: Sequence[JudgedTrajectory], part: str, threshold: float) -> Cut | None:
     """Return the agreement at the current threshold."""
     import numpy as np
 
@@ -101,14 +101,14 @@ def pictures(found: Annotator, threshold: float) -> dict[str, Plot]:
     """Return the plots of the threshold sweep and the ROC curve."""
     places = [one.threshold for one in found.cuts]
     low, high = room(places, (places[0], places[0] + 0.01))
-    told = {
+    curves = {
         "Percent": [(one.threshold, one.percent.value) for one in found.cuts],
         "AC1": [(one.threshold, one.ac1.value) for one in found.cuts],
         "Alpha": [(one.threshold, one.alpha.value) for one in found.cuts if one.alpha],
     }
-    box = Box((low, high), room([y for line in told.values() for _, y in line], (0.0, 1.0)))
-    mark = box.across(threshold) if low <= threshold <= high else None
-    lines = [box.line(name, points) for name, points in told.items()]
+    box = Box((low, high), room([y for line in curves.values() for _, y in line], (0.0, 1.0)))
+    mark = box.scale_x(threshold) if low <= threshold <= high else None
+    lines = [box.line(name, points) for name, points in curves.items()]
     sweep = Plot("Agreement by threshold", lines, box.ticks_across(), box.ticks_up(), mark)
     return {"sweep": sweep} | ({"roc": roc(found)} if found.auc else {})
 
@@ -117,7 +117,7 @@ def roc(found: Annotator) -> Plot:
     box = Box((0.0, 1.0), (0.0, 1.0))
     curve = [(one.false_alarms, one.hits) for one in reversed(found.cuts)]
     line = box.line("ROC", [(0.0, 0.0), *((x, y) for x, y in curve if x is not None and y is not None)])
-    diagonal = f"{box.across(0)},{box.up(0)} {box.across(1)},{box.up(1)}"
+    diagonal = f"{box.scale_x(0)},{box.scale_y(0)} {box.scale_x(1)},{box.scale_y(1)}"
     return Plot("ROC curve", [line], box.ticks_across(), box.ticks_up(), None, diagonal)
 
 
@@ -125,11 +125,11 @@ def roc(found: Annotator) -> Plot:
 @require_POST
 def disagreement_queue(request: ProjectRequest) -> HttpResponse:
     """Create a queue of the disagreements that the page shows."""
-    asked = AnnotatorParams(request.project, request.POST, Blind(request.user, request.project))
-    threshold = asked.threshold(annotator(asked.units, asked.part))
-    found = disagreements(asked.units, asked.part, threshold, asked.side)
+    params = AnnotatorParams(request.project, request.POST, Blind(request.user, request.project))
+    threshold = params.threshold(annotator(params.units, params.part))
+    found = disagreements(params.units, params.part, threshold, params.side)
     try:
-        queue = make_queue(request.project, request.user, found, {**asked.how, "threshold": threshold})
+        queue = make_queue(request.project, request.user, found, {**params.how, "threshold": threshold})
     except ValueError as why:
         messages.warning(request, str(why))
     else:

@@ -43,11 +43,17 @@ class Read:
 
 def iter_questions(schema: LabelSchema, shape: Shape) -> Iterator[QuestionField]:
     """Yield every question at each of its places: of the trajectory, then of each turn, then of each call."""
-    yield from (QuestionField(f"{TRAJECTORY}-{one.name}", one) for one in schema.of("trajectory"))
+    yield from (QuestionField(f"{TRAJECTORY}-{one.name}", one) for one in schema.iter_scope_questions("trajectory"))
     for turn in shape.turns:
-        yield from (QuestionField(f"{TURN}-{turn.number}-{one.name}", one, turn.number) for one in schema.of("turn"))
+        yield from (
+            QuestionField(f"{TURN}-{turn.number}-{one.name}", one, turn.number)
+            for one in schema.iter_scope_questions("turn")
+        )
     for call in shape.calls:
-        yield from (QuestionField(f"{CALL}-{call.number}-{one.name}", one, call.number) for one in schema.of("call"))
+        yield from (
+            QuestionField(f"{CALL}-{call.number}-{one.name}", one, call.number)
+            for one in schema.iter_scope_questions("call")
+        )
 
 
 def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]]) -> Read:
@@ -75,7 +81,7 @@ def take(found: Read, one: QuestionField, values: list[str]) -> None:
         if one.question.required:
             found.unready[one.name] = "An answer is required."
         return
-    answer, fault = answered(one.question, values)
+    answer, fault = parse_answer(one.question, values)
     if fault:
         found.wrong[one.name] = fault
         return
@@ -84,7 +90,7 @@ def take(found: Read, one: QuestionField, values: list[str]) -> None:
     place[one.question.name] = answer
 
 
-def answered(question: Question, values: list[str]) -> tuple[Any, str]:
+def parse_answer(question: Question, values: list[str]) -> tuple[Any, str]:
     """Return an answer of the question's kind and "", or None and an error."""
     if question.kind == "text":
         long = len(values[0]) > LONGEST_TEXT
@@ -128,20 +134,24 @@ def values(answers: Mapping[str, Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in answers.items():
         if name == "corrected":
-            found |= {f"{CORRECTED}-{number}": [spelled(given)] for number, given in value.items()}
+            found |= {f"{CORRECTED}-{number}": [format_arguments(given)] for number, given in value.items()}
         elif name in GROUPS.values():
             prefix = next(key for key, group in GROUPS.items() if group == name)
-            found |= {f"{prefix}-{at}-{one}": texts(given) for at, its in value.items() for one, given in its.items()}
+            found |= {
+                f"{prefix}-{at}-{one}": format_answer_values(given)
+                for at, its in value.items()
+                for one, given in its.items()
+            }
         else:
-            found[f"{TRAJECTORY}-{name}"] = texts(value)
+            found[f"{TRAJECTORY}-{name}"] = format_answer_values(value)
     return found
 
 
-def texts(value: Any) -> list[str]:
+def format_answer_values(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
 
 
-def spelled(arguments: Any) -> str:
+def format_arguments(arguments: Any) -> str:
     """Return arguments as editable text; the text of a draft is unchanged."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, indent=2, ensure_ascii=False)
 

@@ -23,18 +23,18 @@ ANNOTATORS = [role for role in Role if role.covers(Action.ANNOTATE)]
 FINISHED = (Review.State.DONE, Review.State.SKIPPED)
 
 
-def locked(queue: Queue) -> Queue:
+def lock_queue(queue: Queue) -> Queue:
     """Lock the queue for this transaction and return its current state."""
     return Queue.objects.select_for_update(no_key=True).get(pk=queue.pk)
 
 
-def able(queue: Queue) -> QuerySet:
+def get_eligible_reviewer_ids(queue: Queue) -> QuerySet:
     """Return the ids of users who may review in the queue."""
     rows = Membership.objects.filter(organisation=queue.project.organisation_id, role__in=ANNOTATORS)
     return rows.values("user_id")
 
 
-def counted(rows: QuerySet) -> Coalesce:
+def count_per_item(rows: QuerySet) -> Coalesce:
     """Return the number of rows for the item at hand."""
     counts = rows.order_by().values("item").annotate(n=Count("pk")).values("n")
     return Coalesce(Subquery(counts, output_field=IntegerField()), Value(0))
@@ -43,7 +43,7 @@ def counted(rows: QuerySet) -> Coalesce:
 def places(queue: Queue, user: User) -> QuerySet[Item]:
     """Return the queue's existing items; `taken` counts the places that others take."""
     here, at = {"item": OuterRef("pk")}, {"item": OuterRef("item"), "reviewer": OuterRef("user")}
-    now, may = timezone.now(), able(queue)
+    now, may = timezone.now(), get_eligible_reviewer_ids(queue)
     reviews = Review.objects.filter(adjudicates=False)
     holds = Hold.objects.filter(until__gt=now)
     done = reviews.filter(**here, state=Review.State.DONE).exclude(reviewer=user)
@@ -51,10 +51,10 @@ def places(queue: Queue, user: User) -> QuerySet[Item]:
     assigned = Item.assigned.through.objects.filter(**here, user__in=may).exclude(user=user)
     waiting = assigned.exclude(Exists(holds.filter(**at))).exclude(Exists(reviews.filter(**at, state__in=FINISHED)))
     there = queue.items.filter(trajectory__dataset__deleted_at=None)
-    return there.annotate(taken=counted(done) + counted(held) + counted(waiting))
+    return there.annotate(taken=count_per_item(done) + count_per_item(held) + count_per_item(waiting))
 
 
-def offered(queue: Queue, user: User) -> Iterator[QuerySet[Item]]:
+def iter_available_items(queue: Queue, user: User) -> Iterator[QuerySet[Item]]:
     """Yield the items that the user may be sent to, by priority: held by the user, assigned to the user, free."""
     finished = Review.objects.filter(item=OuterRef("pk"), reviewer=user, adjudicates=False, state__in=FINISHED)
     rows = places(queue, user).filter(state=Item.State.OPEN).exclude(Exists(finished)).order_by("position")
@@ -66,13 +66,13 @@ def offered(queue: Queue, user: User) -> Iterator[QuerySet[Item]]:
 def next_item(queue: Queue, user: User, after: int = 0) -> Item | None:
     """Hold and return the user's next item: after the one at `after`, then from the start, then that one."""
     with transaction.atomic():
-        current = locked(queue)
+        current = lock_queue(queue)
         if current.closed_at:
             return None
         for part in (Q(position__gt=after), Q(position__lt=after), Q(position=after)):
-            for rows in offered(current, user):
+            for rows in iter_available_items(current, user):
                 if (item := rows.filter(part).first()) is not None:
-                    hold(current, item, user)
+                    hold_item(current, item, user)
                     return item
     return None
 
@@ -80,10 +80,10 @@ def next_item(queue: Queue, user: User, after: int = 0) -> Item | None:
 def take(item: Item, user: User) -> bool:
     """Hold an item that a user opens by its URL. Return whether it has a place for the user."""
     with transaction.atomic():
-        queue = locked(item.queue)
+        queue = lock_queue(item.queue)
         if queue.closed_at or not has_place(queue, item, user):
             return False
-        hold(queue, item, user)
+        hold_item(queue, item, user)
     return True
 
 
@@ -94,7 +94,7 @@ def has_place(queue: Queue, item: Item, user: User) -> bool:
     return places(queue, user).filter(pk=item.pk, taken__lt=queue.reviewers).exists()
 
 
-def hold(queue: Queue, item: Item, user: User) -> None:
+def hold_item(queue: Queue, item: Item, user: User) -> None:
     """Hold a place at the item for this user, for the queue's lock timeout from now."""
     until = timezone.now() + timedelta(minutes=queue.hold_minutes)
     Hold.objects.update_or_create(item=item, reviewer=user, defaults={"until": until})
@@ -112,7 +112,7 @@ def renew(queue: Queue, item: Item, user: User) -> bool:
         return True
     if queue.closed_at or not has_place(queue, item, user):
         return False
-    hold(queue, item, user)
+    hold_item(queue, item, user)
     return True
 
 

@@ -57,12 +57,12 @@ class Blind:
     def any(self) -> bool:
         return self.items.exists()
 
-    def among(self, keys: Iterable[int]) -> set[int]:
+    def find_hidden_ids(self, keys: Iterable[int]) -> set[int]:
         """Return which of these trajectories wait."""
-        asked = list(keys)
-        return set(self.items.filter(trajectory__in=asked).values_list("trajectory", flat=True)) if self.any else set()
+        wanted = list(keys)
+        return set(self.items.filter(trajectory__in=wanted).values_list("trajectory", flat=True)) if self.any else set()
 
-    def since(self, trajectory: Trajectory) -> datetime | None:
+    def get_hidden_since(self, trajectory: Trajectory) -> datetime | None:
         """Return the creation time of the oldest queue in which a trajectory waits, or None."""
         rows = self.items.filter(trajectory=trajectory).order_by("queue__created_at")
         return rows.values_list("queue__created_at", flat=True).first()
@@ -74,14 +74,14 @@ class Blind:
     def cover(self, rows: Iterable[Trajectory]) -> set[int]:
         """Remove the reward, in memory, from trajectories that wait. Return their ids."""
         known = list(rows)
-        waiting = self.among(one.pk for one in known)
+        waiting = self.find_hidden_ids(one.pk for one in known)
         for one in known:
             if one.pk in waiting:
-                covered(one)
+                hide_reward(one)
         return waiting
 
 
-def covered(trajectory: Trajectory) -> Trajectory:
+def hide_reward(trajectory: Trajectory) -> Trajectory:
     """Remove the reward from a trajectory in memory."""
     for name in SCORES:
         setattr(trajectory, name, None)
@@ -92,4 +92,4 @@ def covered(trajectory: Trajectory) -> Trajectory:
 
 def blind_since(trajectory: Trajectory, user: Any) -> datetime | None:
     """Return the creation time of the oldest blind queue that waits for this user's answers, or None."""
-    return Blind(user, trajectory.dataset.project).since(trajectory)
+    return Blind(user, trajectory.dataset.project).get_hidden_since(trajectory)

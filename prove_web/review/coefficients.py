@@ -40,7 +40,7 @@ def pairable(counts: Counts) -> Counts:
     return counts[counts.sum(axis=1) >= 2]
 
 
-def varied(counts: Counts) -> bool:
+def has_variation(counts: Counts) -> bool:
     """Return whether at least two different answers occur among the units that two people or more answered."""
     return bool(np.count_nonzero(pairable(counts).sum(axis=0)) > 1)
 
@@ -64,8 +64,8 @@ def percent(counts: Counts) -> Estimate | None:
     if each.max() - each.min() < EQUAL:
         known = wilson(value, len(counts))
         return Estimate(value, known.low, known.high)
-    patterns, weights = resampled(counts)
-    return Estimate(value, *between(weights @ shares(patterns) / len(counts)))
+    patterns, weights = draw_resamples(counts)
+    return Estimate(value, *compute_percentile_interval(weights @ shares(patterns) / len(counts)))
 
 
 def alpha(counts: Counts, level: Level = "nominal") -> Estimate | None:
@@ -76,13 +76,16 @@ def alpha(counts: Counts, level: Level = "nominal") -> Estimate | None:
     from krippendorff import alpha as krippendorffs
 
     counts = pairable(counts)
-    if not varied(counts):
+    if not has_variation(counts):
         return None
     value = float(krippendorffs(value_counts=counts, level_of_measurement=level))
     if (shares(counts) == 1).all():
         return Estimate(value)  # no disagreement was seen, so resampling shows none
-    patterns, weights = resampled(counts)
-    return Estimate(value, *between(alphas(weights @ flat(coincidences(patterns)), counts.shape[1], level)))
+    patterns, weights = draw_resamples(counts)
+    return Estimate(
+        value,
+        *compute_percentile_interval(alphas(weights @ flatten_tables(coincidences(patterns)), counts.shape[1], level)),
+    )
 
 
 def coincidences(counts: Counts) -> Floats:
@@ -92,7 +95,7 @@ def coincidences(counts: Counts) -> Floats:
     return found
 
 
-def flat(tables: Floats) -> Floats:
+def flatten_tables(tables: Floats) -> Floats:
     return tables.reshape(len(tables), -1)
 
 
@@ -167,7 +170,7 @@ def kappa(table: Counts, level: Level = "nominal") -> Estimate | None:
     drawn = np.random.default_rng(SEED).multinomial(times.sum(), times / times.sum(), RESAMPLES)
     tables = np.zeros((RESAMPLES, size, size))
     tables[:, rows, columns] = drawn
-    return Estimate(value, *between(kappas(tables, level)))
+    return Estimate(value, *compute_percentile_interval(kappas(tables, level)))
 
 
 def kappas(tables: Floats, level: Level) -> Floats:
@@ -181,21 +184,21 @@ def kappas(tables: Floats, level: Level) -> Floats:
     return found
 
 
-def resampled(counts: Counts) -> tuple[Counts, Counts]:
+def draw_resamples(counts: Counts) -> tuple[Counts, Counts]:
     """Return the distinct rows, and how often each is drawn in every resample of all units, in any order."""
     patterns, times = np.unique(counts, axis=0, return_counts=True)
     weights = np.random.default_rng(SEED).multinomial(len(counts), times / len(counts), RESAMPLES)
     return patterns, weights
 
 
-def between(values: Floats) -> tuple[Any, Any]:
+def compute_percentile_interval(values: Floats) -> tuple[Any, Any]:
     """Return the middle 95% of the defined values."""
     known = values[~np.isnan(values)]
     low, high = np.percentile(known, ENDS) if len(known) else (None, None)
     return (None, None) if low is None else (float(low), float(high))
 
 
-def reading(value: float) -> str:
+def interpret_coefficient(value: float) -> str:
     """Return the usual word for a coefficient (Landis and Koch 1977)."""
     for least, word in ((0.8, "almost perfect"), (0.6, "substantial"), (0.4, "moderate"), (0.2, "fair")):
         if value > least:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from prove_web.trajectories.conversation import of_example, of_rollout
 from prove_web.trajectories.models import Trajectory
 
-from .loading import NotChecked, attempt_of, example_of
+from .trajectory_content import NotChecked, attempt_of, example_of
 
 PLACE = re.compile(r"(turn|call)-([1-9]\d{0,3})")
 
@@ -35,13 +35,13 @@ class Place:
         return (2 if self.call else 1 if self.turn else 0, self.call or self.turn or 0)
 
 
-WHOLE = Place()
+TRAJECTORY = Place()
 
 
 def read_place(text: str) -> Place:
     """Return the place that a form names; the whole for anything else."""
     found = PLACE.fullmatch(text)
-    return Place(**{found[1]: int(found[2])}) if found else WHOLE
+    return Place(**{found[1]: int(found[2])}) if found else TRAJECTORY
 
 
 def places(trajectory: Trajectory) -> list[Place]:
@@ -49,8 +49,8 @@ def places(trajectory: Trajectory) -> list[Place]:
     try:
         example, attempt = example_of(trajectory), attempt_of(trajectory)
     except NotChecked:
-        return [WHOLE]
+        return [TRAJECTORY]
     turns = of_rollout(attempt, example) if attempt else of_example(example) if example else []
-    asked = sum(turn.role == "user" for turn in turns)
+    count = sum(turn.role == "user" for turn in turns)
     calls = sorted(call.number for turn in turns for call in turn.calls if call.number)
-    return [WHOLE, *(Place(turn=at) for at in range(1, asked + 1)), *(Place(call=at) for at in calls)]
+    return [TRAJECTORY, *(Place(turn=at) for at in range(1, count + 1)), *(Place(call=at) for at in calls)]

@@ -27,7 +27,7 @@ NOT_YOURS = "Only the author can edit or remove a comment. Reply to it or resolv
 def comments(request: Any, dataset: int, example: str) -> HttpResponse:
     """Show a page; for htmx the panel, or with `?part=list` only the comments."""
     found = one_of(request.project, dataset, example)
-    return render_comments(request, found, whole=request.GET.get("part") != "list")
+    return render_comments(request, found, full=request.GET.get("part") != "list")
 
 
 @in_project(Action.ANNOTATE)
@@ -38,10 +38,10 @@ def comment_add(request: Any, dataset: int, example: str) -> HttpResponse:
     try:
         if place not in places(found):
             raise NotSaid(f"This trajectory has no {place.title.lower()}; choose what the comment is about.")
-        saying.say(found, request.user, text, place)
+        saying.post_comment(found, request.user, text, place)
     except NotSaid as why:
         return render_comments(request, found, fault=str(why), typed=text, chosen=place.key)
-    return answered(request, found)
+    return respond_with_comments(request, found)
 
 
 @in_project(Action.ANNOTATE)
@@ -57,7 +57,7 @@ def comment_edit(request: Any, dataset: int, example: str, comment: int) -> Http
         said.text = request.POST.get("text", "")
         try:
             saying.rewrite(said, said.text)
-            return answered(request, found)
+            return respond_with_comments(request, found)
         except NotSaid as why:
             fault = str(why)
     context = {"trajectory": found, "comment": said, "fault": fault}
@@ -78,7 +78,7 @@ def comment_remove(request: Any, dataset: int, example: str, comment: int) -> Ht
         return render_comments(request, found, fault=NOT_YOURS)
     act = saying.put_back if request.POST.get("undo") else saying.remove
     act(said)
-    return answered(request, found)
+    return respond_with_comments(request, found)
 
 
 @in_project(Action.ANNOTATE)
@@ -88,17 +88,17 @@ def thread_resolve(request: Any, dataset: int, example: str) -> HttpResponse:
     found = one_of(request.project, dataset, example)
     place = read_place(request.POST.get("place", ""))
     saying.resolve(found, request.user, place, undo=bool(request.POST.get("undo")))
-    return answered(request, found)
+    return respond_with_comments(request, found)
 
 
-def answered(request: Any, trajectory: Trajectory) -> HttpResponse:
+def respond_with_comments(request: Any, trajectory: Trajectory) -> HttpResponse:
     if request.htmx:
         return render_comments(request, trajectory)
     path = [*trajectory.dataset.project.path, trajectory.dataset.number, trajectory.example]
     return redirect(reverse("comments", args=path))
 
 
-def render_comments(request: Any, trajectory: Trajectory, *, whole: bool = False, **now: Any) -> HttpResponse:
+def render_comments(request: Any, trajectory: Trajectory, *, full: bool = False, **now: Any) -> HttpResponse:
     found, blind = threads(trajectory, request.user), blind_since(trajectory, request.user) is not None
     context = {
         "trajectory": trajectory,
@@ -108,7 +108,7 @@ def render_comments(request: Any, trajectory: Trajectory, *, whole: bool = False
         "stamp": "" if blind else trajectory_now(str(trajectory.pk))["stamp"],
         **now,
     }
-    if whole or not request.htmx:
+    if full or not request.htmx:
         context |= {"places": places(trajectory), "people": people(trajectory), "longest": saying.LONGEST}
-    part = ("panel" if whole else "list") if request.htmx else "page"
+    part = ("panel" if full else "list") if request.htmx else "page"
     return render(request, f"review/comments_{part}.html", context, status=200 if request.htmx or not now else 422)

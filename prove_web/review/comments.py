@@ -22,7 +22,7 @@ from prove_web.live import message_broker
 from prove_web.trajectories.models import Trajectory
 
 from .blinding import blind_since
-from .comment_anchors import WHOLE, Place
+from .comment_anchors import TRAJECTORY, Place
 from .markdown import safe
 from .models import Comment, Notification
 from .notifications import notify
@@ -39,7 +39,7 @@ def render(text: str, people: Iterable[str] = ()) -> SafeString:
     return safe(READER.render(text, {"people": names}))
 
 
-def mentioned(text: str) -> list[str]:
+def find_mentions(text: str) -> list[str]:
     """Return the names after an @, in lower case and with repetitions, except those in code."""
     inline = (child for token in READER.parse(text) for child in token.children or () if child.type == "text")
     return [name.lower() for child in inline for name in MENTION.findall(child.content)]
@@ -68,7 +68,7 @@ class NotSaid(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class VisibleComment:
     """A comment for one user; if `mine`, the user may edit and remove it."""
 
     comment: Comment
@@ -81,7 +81,7 @@ class Thread:
     """The comments at one place; `count` excludes removed ones."""
 
     place: Place
-    said: tuple[Said, ...]
+    said: tuple[VisibleComment, ...]
 
     @property
     def count(self) -> int:
@@ -89,8 +89,8 @@ class Thread:
 
     @property
     def resolved(self) -> bool:
-        kept = [one.comment for one in self.said if not one.comment.removed_at]
-        return bool(kept) and all(one.resolved_at for one in kept)
+        present = [one.comment for one in self.said if not one.comment.removed_at]
+        return bool(present) and all(one.resolved_at for one in present)
 
 
 def known_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
@@ -114,7 +114,7 @@ def threads(trajectory: Trajectory, user: User) -> list[Thread]:
     undone = trajectory.comments.filter(author=user, removed_at__gt=timezone.now() - UNDO).select_related("author")
     seen = sorted([*visible_comments(trajectory, user), *undone], key=lambda one: (place_of(one).order, one.pk))
     return [
-        Thread(place, tuple(Said(one, render(one.text, names), one.author_id == user.pk) for one in group))
+        Thread(place, tuple(VisibleComment(one, render(one.text, names), one.author_id == user.pk) for one in group))
         for place, group in groupby(seen, key=place_of)
     ]
 
@@ -130,23 +130,25 @@ def people(trajectory: Trajectory) -> list[str]:
 
 
 @transaction.atomic
-def say(trajectory: Trajectory, user: User, text: str, place: Place = WHOLE) -> Comment:
+def post_comment(trajectory: Trajectory, user: User, text: str, place: Place = TRAJECTORY) -> Comment:
     """Save a comment, and notify mentioned people and the thread's earlier authors. Raises NotSaid."""
-    comment = Comment(trajectory=trajectory, author=user, text=tidy(text), turn=place.turn, call=place.call)
+    comment = Comment(
+        trajectory=trajectory, author=user, text=clean_comment_text(text), turn=place.turn, call=place.call
+    )
     comment.save()
-    tell(comment)
+    send_comment_notifications(comment)
     return comment
 
 
 @transaction.atomic
 def rewrite(comment: Comment, text: str) -> None:
     """Replace the text of a comment; people who were notified of it are not notified again. Raises NotSaid."""
-    comment.text, comment.edited_at = tidy(text), timezone.now()
+    comment.text, comment.edited_at = clean_comment_text(text), timezone.now()
     comment.save(update_fields=["text", "edited_at"])
-    tell(comment)
+    send_comment_notifications(comment)
 
 
-def tidy(text: str) -> str:
+def clean_comment_text(text: str) -> str:
     text = text.replace("\0", "").replace("\r\n", "\n").strip()
     if not text:
         raise NotSaid("The comment is empty. Enter some text.")
@@ -155,7 +157,7 @@ def tidy(text: str) -> str:
     return text
 
 
-def tell(comment: Comment) -> None:
+def send_comment_notifications(comment: Comment) -> None:
     """Notify mentioned people and the thread's earlier authors: each once, and without the comment's text.
 
     Blind reviewers are not notified of replies, since that would reveal that others had something to say.
@@ -164,22 +166,22 @@ def tell(comment: Comment) -> None:
     project, url = trajectory.dataset.project, address(comment)
     where = f"{trajectory.example}, {place_of(comment).title.lower()}"
     team = User.objects.filter(memberships__organisation=project.organisation_id, is_active=True).exclude(pk=author.pk)
-    names = {*mentioned(comment.text)}
+    names = {*find_mentions(comment.text)}
     meant = [one for one in team if one.username.lower() in names]
     comment.mentions.set(meant)
-    told = {*Notification.objects.filter(url=url).values_list("user_id", flat=True), *(one.pk for one in meant)}
-    notify(unheard(meant, url), project, f"{author} mentioned you in {where}", url)
+    notified = {*Notification.objects.filter(url=url).values_list("user_id", flat=True), *(one.pk for one in meant)}
+    notify(select_unnotified_users(meant, url), project, f"{author} mentioned you in {where}", url)
     earlier = trajectory.comments.filter(turn=comment.turn, call=comment.call, removed_at=None, pk__lt=comment.pk)
-    spoke = team.filter(pk__in=earlier.values("author")).exclude(pk__in=told)
+    spoke = team.filter(pk__in=earlier.values("author")).exclude(pk__in=notified)
     hearing = [one for one in spoke if visible_comments(trajectory, one).filter(pk=comment.pk).exists()]
     notify(hearing, project, f"{author} replied to you in {where}", url)
     message_broker.hint_trajectory(trajectory.pk)
 
 
-def unheard(people: list[User], url: str) -> list[User]:
+def select_unnotified_users(people: list[User], url: str) -> list[User]:
     """Return the people who were never notified of this URL."""
-    told = set(Notification.objects.filter(url=url, user__in=people).values_list("user_id", flat=True))
-    return [one for one in people if one.pk not in told]
+    notified = set(Notification.objects.filter(url=url, user__in=people).values_list("user_id", flat=True))
+    return [one for one in people if one.pk not in notified]
 
 
 def address(comment: Comment) -> str:
@@ -201,7 +203,7 @@ def put_back(comment: Comment) -> None:
     """Undo a removal."""
     comment.removed_at = None
     comment.save(update_fields=["removed_at"])
-    tell(comment)
+    send_comment_notifications(comment)
 
 
 def resolve(trajectory: Trajectory, user: User, place: Place, undo: bool = False) -> None:

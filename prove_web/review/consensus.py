@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from prove_web.accounts.models import User
 
-from .acceptance import Drifted, NotChecked, accept
+from .acceptance import NotChecked, ReplayDriftError, accept
 from .history import decide
 from .models import Item, Queue, Review
 from .schema import ACCEPT, VERDICT
@@ -21,7 +21,7 @@ from .schema import ACCEPT, VERDICT
 Decided = tuple[Any, str]  # state and verdict
 
 
-def deciding(item: Item, reviewers: int) -> list[Review]:
+def get_deciding_reviews(item: Item, reviewers: int) -> list[Review]:
     """Return the reviews that decide: the first complete ones."""
     return list(complete(item).order_by("done_at", "pk")[:reviewers])
 
@@ -36,11 +36,11 @@ def adjudication(item: Item) -> Review | None:
     return found
 
 
-def decided(item: Item, reviewers: int) -> Decided:
+def compute_consensus(item: Item, reviewers: int) -> Decided:
     """Return the item's state and verdict according to its reviews."""
     if (last := adjudication(item)) is not None:
         return Item.State.SETTLED, last.answers[VERDICT]
-    made = deciding(item, reviewers)
+    made = get_deciding_reviews(item, reviewers)
     if len(made) < reviewers:
         return Item.State.OPEN, ""
     verdicts = {review.answers.get(VERDICT) for review in made}
@@ -52,13 +52,13 @@ def settle(item: Item, reviewers: int, user: User, reason: str = "") -> None:
 
     Raises what `accept` raises, such as Drifted; the surrounding transaction then rolls back.
     """
-    state, verdict = decided(item, reviewers)
+    state, verdict = compute_consensus(item, reviewers)
     last = adjudication(item)
     settler = last.reviewer if last else None
     if [item.state, item.verdict, item.settled_by] == [state, verdict, settler]:
         return
     was_accepted = item.verdict == ACCEPT
-    stand(item, state, verdict, settler, user)
+    store_item_state(item, state, verdict, settler, user)
     if verdict == ACCEPT and not was_accepted:
         accept(item.trajectory, user, item, reason)
     elif was_accepted and verdict != ACCEPT:
@@ -70,11 +70,11 @@ def settle_or_ask(item: Item, reviewers: int, user: User) -> None:
     try:
         with transaction.atomic():
             settle(item, reviewers, user)
-    except (Drifted, NotChecked):
-        stand(item, Item.State.CONFLICT, "", None, user)
+    except (ReplayDriftError, NotChecked):
+        store_item_state(item, Item.State.CONFLICT, "", None, user)
 
 
-def stand(item: Item, state: Any, verdict: str, settler: User | None, user: User) -> None:
+def store_item_state(item: Item, state: Any, verdict: str, settler: User | None, user: User) -> None:
     """Store the item's new state after this user's action."""
     before = item.settled_by, item.verdict
     item.state, item.verdict, item.settled_by = state, verdict, settler
@@ -83,7 +83,7 @@ def stand(item: Item, state: Any, verdict: str, settler: User | None, user: User
     decide(item, user, *before)
 
 
-def conflicting(queue: Queue, after: int = 0) -> Item | None:
+def find_next_conflict(queue: Queue, after: int = 0) -> Item | None:
     """Return the next item in conflict after a position, or else the first; None if there is none."""
     rows = queue.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).order_by("position")
     found: Item | None = rows.filter(position__gt=after).first() or rows.first()

@@ -11,7 +11,7 @@ from django.db.models import Max
 from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 
-from .assignment import locked
+from .assignment import lock_queue
 from .consensus import settle_or_ask
 from .models import Item, Queue
 from .notification_rules import tell_assigned
@@ -36,7 +36,7 @@ def make_queue(
 @transaction.atomic
 def assign(queue: Queue, people: Sequence[User]) -> None:
     """Assign every open item of a queue to as many of these people as it needs, in turn; without people, to nobody."""
-    queue = locked(queue)
+    queue = lock_queue(queue)
     items = list(queue.items.filter(state=Item.State.OPEN).values_list("pk", flat=True))
     through, each = Item.assigned.through, min(queue.reviewers, len(people))
     through.objects.filter(item__queue=queue, item__state=Item.State.OPEN).delete()
@@ -53,7 +53,7 @@ def assign(queue: Queue, people: Sequence[User]) -> None:
 def close(queue: Queue, at: datetime | None) -> None:
     """Close a queue to answers, or reopen it."""
     with transaction.atomic():
-        current = locked(queue)
+        current = lock_queue(queue)
         current.closed_at = at
         current.save(update_fields=["closed_at"])
 
@@ -64,7 +64,7 @@ def change(queue: Queue, user: User, **what: object) -> None:
 
     Its questions do not change once anyone has answered.
     """
-    current = locked(queue)
+    current = lock_queue(queue)
     before = current.reviewers
     if current.items.filter(reviews__isnull=False).exists():
         what.pop("schema", None)

@@ -17,19 +17,20 @@ from prove_web.trajectories.search import SearchResult, search
 
 from .assignment import ANNOTATORS
 from .models import Item, Queue
-from .sampling import HALF, MOST_ITEMS, By, How, Sampling, sample
+from .sampling import HALF, MOST_ITEMS, Sampling, SamplingMethod, StratificationKey, sample
 
-WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number input would drop invalid text before we report it
+# a number input would drop invalid text before we report it
+INTEGER_INPUT = forms.TextInput(attrs={"inputmode": "numeric"})
 OFFERED = 200  # datasets and runs in a list
 
 
 def build_integer_field(least: int, most: int, **rest: Any) -> forms.IntegerField:
     """Return a field for a whole number within limits, which every error names."""
-    asked = f"Enter a whole number from {least:,} to {most:,}."
-    field = forms.IntegerField(min_value=least, max_value=most, widget=WHOLE, **rest)
-    field.error_messages = {"required": asked, "invalid": asked}
+    message = f"Enter a whole number from {least:,} to {most:,}."
+    field = forms.IntegerField(min_value=least, max_value=most, widget=INTEGER_INPUT, **rest)
+    field.error_messages = {"required": message, "invalid": message}
     for limit in field.validators:
-        limit.message = asked
+        limit.message = message
     return field
 
 
@@ -80,7 +81,7 @@ class QueueForm(forms.Form):
     def chosen(self) -> list[User]:
         return [self.members[key] for key in self.cleaned_data["people"]]
 
-    def what(self) -> dict[str, Any]:
+    def get_queue_fields(self) -> dict[str, Any]:
         """Return the queue's fields."""
         return {
             name: self.cleaned_data[name] for name in ("name", "instructions", "reviewers", "blind", "hold_minutes")
@@ -98,11 +99,13 @@ class NewQueue(QueueForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     dataset = forms.TypedChoiceField(label="Dataset", required=False, coerce=int, empty_value=None)
-    how = forms.ChoiceField(label="Sampling", choices=How.choices, initial=How.ALL)
+    how = forms.ChoiceField(label="Sampling", choices=SamplingMethod.choices, initial=SamplingMethod.ALL)
     n = build_integer_field(
         1, MOST_ITEMS, label="Sample size", initial=100, required=False, help_text=f"1 to {MOST_ITEMS:,}."
     )
-    by = forms.ChoiceField(label="Stratify by", choices=By.choices, initial=By.KIND, required=False)
+    by = forms.ChoiceField(
+        label="Stratify by", choices=StratificationKey.choices, initial=StratificationKey.KIND, required=False
+    )
     run = forms.TypedChoiceField(label="Run", required=False, coerce=int, empty_value=None)
     seed = build_integer_field(
         0, 1_000_000, initial=0, required=False, help_text="The same seed selects the same trajectories."
@@ -111,15 +114,15 @@ class NewQueue(QueueForm):
     def __init__(self, project: Project, *args: Any, **kwargs: Any):
         super().__init__(project, *args, **kwargs)
         sets, runs = Dataset.objects.filter(project=project), Run.objects.filter(project=project)
-        self.fields["dataset"].choices = [("", "All datasets"), *self.offered(sets, "dataset")]
-        self.fields["run"].choices = [("", "Choose a run"), *self.offered(runs, "run")]
+        self.fields["dataset"].choices = [("", "All datasets"), *self.iter_choices(sets, "dataset")]
+        self.fields["run"].choices = [("", "Choose a run"), *self.iter_choices(runs, "run")]
 
-    def offered(self, rows: QuerySet, field: str) -> Iterator[tuple[int, str]]:
+    def iter_choices(self, rows: QuerySet, field: str) -> Iterator[tuple[int, str]]:
         """Yield the newest rows, and the selected one."""
-        asked = str((self.data if self.is_bound else self.initial).get(field) or "")
+        current = str((self.data if self.is_bound else self.initial).get(field) or "")
         names = dict(rows.values_list("number", "name")[:OFFERED])
-        if asked.isdecimal() and len(asked) < 10:
-            names |= dict(rows.filter(number=asked).values_list("number", "name"))
+        if current.isdecimal() and len(current) < 10:
+            names |= dict(rows.filter(number=current).values_list("number", "name"))
         return ((number, f"#{number} {name}") for number, name in names.items())
 
     def search(self) -> SearchResult:
@@ -135,15 +138,19 @@ class NewQueue(QueueForm):
 
     def rule(self) -> Sampling:
         data = self.cleaned_data
-        how, by = How(data["how"]), By(data.get("by") or By.KIND)
-        most = MOST_ITEMS if how == How.ALL else data.get("n") or MOST_ITEMS
+        how, by = SamplingMethod(data["how"]), StratificationKey(data.get("by") or StratificationKey.KIND)
+        most = MOST_ITEMS if how == SamplingMethod.ALL else data.get("n") or MOST_ITEMS
         return Sampling(how, most, by, data.get("seed") or 0, data.get("run"))
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
-        if data.get("how") in (How.RANDOM, How.STRATIFIED) and data.get("n") is None and "n" not in self.errors:
+        if (
+            data.get("how") in (SamplingMethod.RANDOM, SamplingMethod.STRATIFIED)
+            and data.get("n") is None
+            and "n" not in self.errors
+        ):
             self.add_error("n", f"Enter a whole number from 1 to {MOST_ITEMS:,}.")
-        if data.get("how") == How.FAILING and not data.get("run"):
+        if data.get("how") == SamplingMethod.FAILING and not data.get("run"):
             self.add_error("run", "Choose the run whose failures count.")
         if "query" in data and "dataset" in data and (fault := self.search().fault):
             self.add_error("query", f"At character {fault.at + 1}: {fault.message}")
@@ -153,13 +160,15 @@ class NewQueue(QueueForm):
         """Return the trajectories to review, in order."""
         return sample(self.search().rows, self.rule(), self.project)
 
-    def drawing(self) -> dict[str, Any]:
+    def build_source_config(self) -> dict[str, Any]:
         """Return the source of the items, as the queue stores it."""
         rule, data = self.rule(), self.cleaned_data
-        used: dict[str, Any] = {"how": rule.how} | ({} if rule.how == How.ALL else {"n": rule.n, "seed": rule.seed})
-        used |= {"by": rule.by} if rule.how == How.STRATIFIED else {}
-        used |= {"run": rule.run} if rule.how == How.FAILING else {}
-        used |= {"reward": HALF} if rule.how == How.DISAGREEMENTS else {}
+        used: dict[str, Any] = {"how": rule.how} | (
+            {} if rule.how == SamplingMethod.ALL else {"n": rule.n, "seed": rule.seed}
+        )
+        used |= {"by": rule.by} if rule.how == SamplingMethod.STRATIFIED else {}
+        used |= {"run": rule.run} if rule.how == SamplingMethod.FAILING else {}
+        used |= {"reward": HALF} if rule.how == SamplingMethod.DISAGREEMENTS else {}
         return {"source": {"query": data["query"], "dataset": data["dataset"]}, "sampling": used}
 
 

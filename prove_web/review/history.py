@@ -45,23 +45,23 @@ def tell_overruled(item: Item, by: User, before: User | None, verdict: str) -> N
     """Notify reviewers and an adjudicator with another verdict, unless they have yet to review it blind elsewhere."""
     project = item.queue.project
     address = reverse("review", args=[*project.path, item.queue.number, item.position])
-    told = f"{by} adjudicated item {item.position} of “{item.queue}” as {item.verdict}"
+    text = f"{by} adjudicated item {item.position} of “{item.queue}” as {item.verdict}"
     if before and before != by and verdict != item.verdict and not blind_since(item.trajectory, before):
-        notify([before], project, f"{told}; you had adjudicated it as {verdict}", address)
+        notify([before], project, f"{text}; you had adjudicated it as {verdict}", address)
     done = item.reviews.filter(adjudicates=False, state=Review.State.DONE).exclude(reviewer__in=[by, before])
     for review in done.exclude(reviewer=None).select_related("reviewer"):
         said = review.answers.get(VERDICT)
         if said != item.verdict and not blind_since(item.trajectory, review.reviewer):
-            notify([review.reviewer_id], project, f"{told}; your review was {said}", address)
+            notify([review.reviewer_id], project, f"{text}; your review was {said}", address)
 
 
 def history(item: Item) -> Sequence[Line]:
     """Return the newest decisions of an item, oldest first; the last is the current state."""
     newest = list(item.decisions.select_related("by").order_by("-pk")[:MOST])
-    return list(lines(newest[::-1]))
+    return list(iter_history_lines(newest[::-1]))
 
 
-def lines(decisions: Sequence[Decision]) -> Iterator[Line]:
+def iter_history_lines(decisions: Sequence[Decision]) -> Iterator[Line]:
     before = ""
     for one in decisions:
         yield Line(one, before)

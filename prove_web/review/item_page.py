@@ -10,14 +10,14 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from prove_web.accounts.permissions import ProjectRequest
-from prove_web.trajectories.detail_context import reading
+from prove_web.trajectories.detail_context import build_reading_context
 from prove_web.trajectories.metadata import row_of
 
-from .acceptance import Checked, Drifted, NotChecked
+from .acceptance import AcceptanceCheck, NotChecked, ReplayDriftError
 from .annotation_targets import Shape
 from .answer_forms import Read, read, values
 from .models import Item, Review
-from .reviewing import Refused, SaveResult, Stale, Submission, Wrong
+from .review_services import InvalidAnswersError, ReviewError, SaveResult, Stale, Submission
 from .schema import read_schema
 
 MOST_REVISIONS = 10**9
@@ -32,7 +32,7 @@ class Refusal:
     fault: str = ""
     faults: dict[str, str] = field(default_factory=dict)
     other: Review | None = None
-    checked: Checked | None = None
+    checked: AcceptanceCheck | None = None
     status: int = UNPROCESSABLE
 
 
@@ -62,11 +62,11 @@ def number(text: str, most: float) -> float:
     return value if 0 <= value <= most else 0.0
 
 
-def refusal(why: Refused | Drifted | NotChecked) -> Refusal:
+def refusal(why: ReviewError | ReplayDriftError | NotChecked) -> Refusal:
     """Return a refusal for its page."""
-    if isinstance(why, Drifted):
+    if isinstance(why, ReplayDriftError):
         return Refusal("Not accepted: the replay on the current servers differs.", checked=why.checked)
-    if isinstance(why, Wrong):
+    if isinstance(why, InvalidAnswersError):
         return Refusal(str(why), why.faults)
     if isinstance(why, Stale):
         return Refusal(str(why), other=why.review, status=CONFLICTING)
@@ -79,10 +79,10 @@ def wants_json(request: ProjectRequest) -> bool:
     return request.headers.get("Accept", "").startswith("application/json")
 
 
-def respond_saved(kept: SaveResult) -> JsonResponse:
+def respond_saved(result: SaveResult) -> JsonResponse:
     """Return the response for a saved draft."""
-    saved = kept.review.saved_at.isoformat()
-    return JsonResponse({"revision": kept.review.revision, "saved": saved, "extra": kept.extra})
+    saved = result.review.saved_at.isoformat()
+    return JsonResponse({"revision": result.review.revision, "saved": saved, "extra": result.extra})
 
 
 def respond_refused(refused: Refusal) -> JsonResponse:
@@ -96,7 +96,12 @@ def respond_refused(refused: Refusal) -> JsonResponse:
 
 def build_item_context(item: Item, blind: bool) -> dict[str, Any]:
     """Return the context of an item's trajectory for all of its pages."""
-    return {"item": item, "queue": item.queue, "row": row_of(item.trajectory), **reading(item.trajectory, blind=blind)}
+    return {
+        "item": item,
+        "queue": item.queue,
+        "row": row_of(item.trajectory),
+        **build_reading_context(item.trajectory, blind=blind),
+    }
 
 
 def edit_address(item: Item) -> str:

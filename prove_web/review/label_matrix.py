@@ -74,7 +74,7 @@ class CompletedReview:
     at: datetime
 
 
-def collected(project: Project, queue: Queue | None = None, blind: Blind | None = None) -> list[Answers]:
+def collect_answers(project: Project, queue: Queue | None = None, blind: Blind | None = None) -> list[Answers]:
     """Return the answers to every facet, in the order of questions, newest queues first.
 
     Trajectories that the user has yet to review `blind` are left out.
@@ -87,7 +87,7 @@ def collected(project: Project, queue: Queue | None = None, blind: Blind | None 
             continue
         reviews = [*iter_reviews(each, blind or Blind(None, project))]
         for question in schema.questions:
-            units = inside(question, reviews)
+            units = collect_answered_units(question, reviews)
             for facet in facets(question):
                 answers = found.setdefault(facet, Answers(facet))
                 for review, number, value in values(question, facet, reviews, units):
@@ -116,7 +116,7 @@ def facets(question: Question) -> list[Facet]:
     return []
 
 
-def inside(question: Question, reviews: Iterable[CompletedReview]) -> dict[int, set[str]]:
+def collect_answered_units(question: Question, reviews: Iterable[CompletedReview]) -> dict[int, set[str]]:
     """Return the turns or calls of each item that anyone answered about; for whole trajectories, the item itself."""
     found: dict[int, set[str]] = {}
     for review in reviews:
@@ -136,10 +136,10 @@ def values(
     places = {value: place for place, value in enumerate(facet.values)}
     for review in reviews:
         for number in sorted(units[review.item]):
-            told = (
+            given = (
                 review.answers if not number else mapping(mapping(review.answers.get(INSIDE[facet.scope])).get(number))
             )
-            answer = told.get(question.name)
+            answer = given.get(question.name)
             if facet.tag:
                 yield review, number, places[YES if isinstance(answer, list) and facet.tag in answer else NO]
             elif isinstance(answer, str | int) and str(answer) in places:

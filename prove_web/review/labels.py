@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 
 from prove_web.trajectories.search import search
-from training_worker.prove.export.lines import harmless
+from training_worker.prove.export.lines import escape_formula
 
 from .blinding import Blind
 from .models import Item, Queue, Review
@@ -23,7 +23,7 @@ LAST = ("turns", "calls", "corrected", "comment", "seconds", "completed_at")
 
 
 @dataclass(frozen=True)
-class Narrowed:
+class QueueItemFilter:
     """Filter of a queue's items; `reviewer` has complete or skipped reviews in them."""
 
     state: str = ""
@@ -39,7 +39,7 @@ class Narrowed:
 
 
 @dataclass(frozen=True)
-class Left:
+class FilteredItems:
     """Items that match a filter; `fault` is the error of its search, which is then ignored."""
 
     rows: QuerySet[Item]
@@ -47,7 +47,7 @@ class Left:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def narrowed(queue: Queue, by: Narrowed, blind: Blind) -> Left:
+def filter_items(queue: Queue, by: QueueItemFilter, blind: Blind) -> FilteredItems:
     """Return the matching items of a queue in order, without what the user may not know of them."""
     rows, fault = queue.items.filter(trajectory__dataset__deleted_at=None), ""
     rows = rows.filter(state=by.state) if by.state else rows
@@ -59,7 +59,7 @@ def narrowed(queue: Queue, by: Narrowed, blind: Blind) -> Left:
         found = search(queue.project, by.query, blind=blind)
         fault = f"At character {found.fault.at + 1}: {found.fault.message}" if found.fault else ""
         rows = rows if found.fault else rows.filter(trajectory__in=found.rows.order_by().values("pk"))
-    return Left(rows, fault)
+    return FilteredItems(rows, fault)
 
 
 def labels(queue: Queue, rows: QuerySet[Item], blind: Blind) -> Iterator[dict[str, Any]]:
@@ -118,14 +118,14 @@ class Echo:
 
 def as_csv(queue: Queue, lines: Iterable[dict[str, Any]]) -> Iterator[str]:
     """Yield a CSV with a column for each question about the trajectory; other answers are JSON."""
-    names = [one.name for one in read_schema(queue.schema).of("trajectory")]
+    names = [one.name for one in read_schema(queue.schema).iter_scope_questions("trajectory")]
     write = csv.writer(Echo()).writerow
     yield write([*FIRST, *(f"answer_{name}" if name in (*FIRST, *LAST) else name for name in names), *LAST])
     for one in lines:
         answers = one["answers"]
         known = {**one, **{name: as_cell(answers.get(name, {})) for name in ("turns", "calls", "corrected")}}
         cells = [*(known[name] for name in FIRST), *(as_cell(answers.get(name, "")) for name in names)]
-        yield write([harmless(cell) for cell in (*cells, *(known[name] for name in LAST))])
+        yield write([escape_formula(cell) for cell in (*cells, *(known[name] for name in LAST))])
 
 
 def as_cell(value: Any) -> Any:

@@ -26,14 +26,14 @@ def tell_assigned(queue: Queue, people: Iterable[User | int]) -> None:
 
 
 @receiver(m2m_changed, sender=Item.assigned.through)
-def assigned(instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **rest: Any) -> None:
+def notify_on_assignment(instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **rest: Any) -> None:
     """Notify of a single assignment; rows created in bulk send no signal."""
     if action == "post_add" and not reverse and pk_set:
         tell_assigned(instance.queue, pk_set)
 
 
 @receiver(post_save, sender=Item)
-def settled(instance: Item, created: bool, **rest: Any) -> None:
+def notify_on_decision(instance: Item, created: bool, **rest: Any) -> None:
     """Notify adjudicators of a conflict, and the dataset's creator of a verdict: once per queue until read."""
     if created:
         return
@@ -60,7 +60,7 @@ def adjudicators(organisation: int) -> list[int]:
 
 
 @receiver(post_save, sender=Job)
-def ended(instance: Job, **rest: Any) -> None:
+def notify_on_job_end(instance: Job, **rest: Any) -> None:
     """Notify the creator of a dataset or run once of how it ended, unless a user stopped it."""
     if instance.state not in ENDS or instance.kind not in KINDS or instance.ended_at is None:
         return

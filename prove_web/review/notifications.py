@@ -27,15 +27,15 @@ def notify(users: Iterable[User | int | None], project: Project, text: str, url:
         )
     )
     same = Notification.objects.filter(project=project, text=text, url=url, read_at=None)
-    told = set(same.filter(user__in=members).values_list("user_id", flat=True))
+    notified = set(same.filter(user__in=members).values_list("user_id", flat=True))
     Notification.objects.bulk_create(
-        Notification(user_id=key, project=project, text=text, url=url) for key in sorted(members - told)
+        Notification(user_id=key, project=project, text=text, url=url) for key in sorted(members - notified)
     )
 
 
 def list_notifications(user: User) -> QuerySet[Notification]:
     """Return a user's notifications from projects that are still visible to the user, newest first."""
-    rows = Notification.objects.filter(user=user, project__in=Project.objects.of(user))
+    rows = Notification.objects.filter(user=user, project__in=Project.objects.filter_visible_to(user))
     return rows.select_related("project__organisation")
 
 

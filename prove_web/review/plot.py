@@ -46,22 +46,22 @@ class Box:
     x: Span
     y: Span
 
-    def across(self, value: float) -> float:
+    def scale_x(self, value: float) -> float:
         return round(LEFT + share(value, self.x) * (WIDTH - LEFT - RIGHT), 1)
 
-    def up(self, value: float) -> float:
+    def scale_y(self, value: float) -> float:
         return round(HEIGHT - BOTTOM - share(value, self.y) * (HEIGHT - TOP - BOTTOM), 1)
 
     def line(self, name: str, points: Sequence[Point], spans: Sequence[tuple[float, float, float]] = ()) -> Line:
-        dots = [(self.across(x), self.up(y)) for x, y in points]
-        whiskers = [(self.across(x), self.up(low), self.up(high)) for x, low, high in spans]
+        dots = [(self.scale_x(x), self.scale_y(y)) for x, y in points]
+        whiskers = [(self.scale_x(x), self.scale_y(low), self.scale_y(high)) for x, low, high in spans]
         return Line(name, " ".join(f"{x},{y}" for x, y in dots), dots, whiskers)
 
     def ticks_up(self) -> list[tuple[float, str]]:
-        return [(self.up(value), f"{value:.2f}") for value in even(self.y)]
+        return [(self.scale_y(value), f"{value:.2f}") for value in compute_tick_values(self.y)]
 
     def ticks_across(self) -> list[tuple[float, str]]:
-        return [(self.across(value), f"{value:.2f}") for value in even(self.x)]
+        return [(self.scale_x(value), f"{value:.2f}") for value in compute_tick_values(self.x)]
 
 
 def share(value: float, span: Span) -> float:
@@ -69,7 +69,7 @@ def share(value: float, span: Span) -> float:
     return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
 
 
-def even(span: Span) -> list[float]:
+def compute_tick_values(span: Span) -> list[float]:
     low, high = span
     return [low + (high - low) * step / (TICKS - 1) for step in range(TICKS)]
 

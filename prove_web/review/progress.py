@@ -18,7 +18,7 @@ HOUR = 3600.0
 
 
 @dataclass(frozen=True)
-class Standing:
+class QueueProgress:
     """Items of a queue by state."""
 
     open: int = 0
@@ -61,13 +61,13 @@ class Person:
         return HOUR * len(self.seconds) / spent if spent else None
 
 
-def standings(queues: Iterable[Queue]) -> dict[int, Standing]:
+def standings(queues: Iterable[Queue]) -> dict[int, QueueProgress]:
     """Return the items by state of each of these queues, by id."""
     counts: dict[int, dict[str, int]] = defaultdict(dict)
     rows = Item.objects.filter(queue__in=[queue.pk for queue in queues]).order_by()
     for queue, state, count in rows.values_list("queue", "state").annotate(n=Count("pk")):
         counts[queue][state] = count
-    return {queue.pk: Standing(**counts[queue.pk]) for queue in queues}
+    return {queue.pk: QueueProgress(**counts[queue.pk]) for queue in queues}
 
 
 def people_of(queue: Queue) -> list[Person]:

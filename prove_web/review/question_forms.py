@@ -34,7 +34,7 @@ class Line:
         """The question as the schema stores it. An empty name is derived from the title."""
         chosen = [choice.strip() for choice in self.choices.split(",") if choice.strip()]
         return {
-            "name": self.name.strip() or named(self.title),
+            "name": self.name.strip() or derive_name(self.title),
             "title": self.title.strip(),
             "kind": self.kind,
             "scope": self.scope,
@@ -48,7 +48,7 @@ class Line:
 PARTS = tuple(field.name for field in fields(Line))
 
 
-def named(title: str) -> str:
+def derive_name(title: str) -> str:
     """Return a short name derived from a title."""
     words = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
     return (words if words[:1].isalpha() else f"q_{words}")[:30].rstrip("_")
@@ -69,10 +69,10 @@ class Editor:
     fault: str = ""
 
     @classmethod
-    def of(cls, schema: LabelSchema = PLAIN) -> Editor:
+    def from_schema(cls, schema: LabelSchema = PLAIN) -> Editor:
         """Return the editor with lines; with JSON if lines can't express a question, such as a choice with a comma."""
-        lines = cls(tuple(line_of(one) for one in schema.questions[1:]), spelled(schema))
-        return lines if lines.says(schema) else replace(lines, as_json=True)
+        lines = cls(tuple(line_of(one) for one in schema.questions[1:]), format_questions(schema))
+        return lines if lines.matches_schema(schema) else replace(lines, as_json=True)
 
     @classmethod
     def from_post(cls, post: Mapping[str, str]) -> Editor:
@@ -85,12 +85,12 @@ class Editor:
             "questions" in post,
         )
 
-    def changed(self, post: Mapping[str, str]) -> Editor:
+    def apply_button(self, post: Mapping[str, str]) -> Editor:
         """Return the form after a button: a line added, removed or moved, or lines exchanged for JSON and back."""
         lines = list(self.lines)
         at = int(post.get("remove") or post.get("up") or post.get("down") or -1) if numbers_only(post) else -1
         if "switch" in post:
-            return self.switched()
+            return self.switch_mode()
         if "add" in post and len(lines) < MOST_QUESTIONS - 1:
             lines.append(Line())
         elif "remove" in post and 0 <= at < len(lines):
@@ -101,13 +101,13 @@ class Editor:
             lines[at : at + 2] = lines[at + 1], lines[at]
         return replace(self, lines=tuple(lines))
 
-    def switched(self) -> Editor:
+    def switch_mode(self) -> Editor:
         """Return the form in the other editing mode; unchanged, with the error, if it can't be parsed."""
         try:
             schema = self.schema()
         except BadSchema as wrong:
             return replace(self, fault=str(wrong))
-        other = Editor.of(schema)
+        other = Editor.from_schema(schema)
         if self.as_json and other.as_json:
             return replace(
                 other,
@@ -115,7 +115,7 @@ class Editor:
             )
         return replace(other, as_json=not self.as_json)
 
-    def says(self, schema: LabelSchema) -> bool:
+    def matches_schema(self, schema: LabelSchema) -> bool:
         """Return whether the form has exactly these questions."""
         try:
             return self.schema() == schema
@@ -143,7 +143,7 @@ def strip_null_bytes(text: str) -> str:
     return text.replace("\0", "")
 
 
-def spelled(schema: LabelSchema) -> str:
+def format_questions(schema: LabelSchema) -> str:
     return json.dumps(schema.model_dump(mode="json")["questions"], indent=2, ensure_ascii=False)
 
 

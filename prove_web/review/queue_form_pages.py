@@ -32,16 +32,21 @@ def queue_new(request: ProjectRequest) -> HttpResponse:
     if request.method != "POST":
         begun = {"query": request.GET.get("q", "")[:2_000].replace("\0", ""), "dataset": request.GET.get("dataset")}
         begun |= {"how": request.GET.get("how") or "all"}
-        return page(request, NewQueue(request.project, initial=begun), Editor.of())
+        return page(request, NewQueue(request.project, initial=begun), Editor.from_schema())
     editor, form = Editor.from_post(request.POST), NewQueue(request.project, request.POST)
     if RESHAPES & {*request.POST}:
-        return page(request, unchecked(NewQueue, request), editor.changed(request.POST), found=counted(form))
-    schema, editor = checked(editor)
+        return page(
+            request,
+            build_unvalidated_form(NewQueue, request),
+            editor.apply_button(request.POST),
+            found=count_matches(form),
+        )
+    schema, editor = parse_questions(editor)
     if not form.is_valid() or schema is None:
-        return page(request, form, editor, found=counted(form), status=422)
+        return page(request, form, editor, found=count_matches(form), status=422)
     made = queue_of(form, request.user, schema)
     if made is None:
-        return page(request, form, editor, found=counted(form), status=422)
+        return page(request, form, editor, found=count_matches(form), status=422)
     size = made.items.count()
     messages.success(request, f"“{made}” has {size:,} item{'' if size == 1 else 's'} to review.")
     return redirect(made)
@@ -52,7 +57,7 @@ def queue_of(form: NewQueue, user: User, schema: LabelSchema) -> Queue | None:
     if not (keys := form.sample_items()):
         form.add_error("query", "Nothing was found to review. Change the search or the sampling.")
         return None
-    what = {**form.what(), **form.drawing(), "schema": schema.model_dump(mode="json")}
+    what = {**form.get_queue_fields(), **form.build_source_config(), "schema": schema.model_dump(mode="json")}
     return make_queue(form.project, user, keys, form.chosen, **what)
 
 
@@ -63,32 +68,32 @@ def queue_edit(request: ProjectRequest, queue: int) -> HttpResponse:
     found = one_queue(request.project, queue)
     begun = found.items.filter(reviews__isnull=False).exists()
     here: dict[str, Any] = {"queue": found, "begun": begun}
-    asked = read_schema(found.schema)
-    stored = Editor.of(asked)
+    stored_schema = read_schema(found.schema)
+    stored = Editor.from_schema(stored_schema)
     if request.method != "POST":
         return page(request, QueueForm(request.project, initial=as_initial(found)), stored, **here)
     editor = stored if begun else Editor.from_post(request.POST)
     if RESHAPES & {*request.POST}:
-        return page(request, unchecked(QueueForm, request), editor.changed(request.POST), **here)
+        return page(request, build_unvalidated_form(QueueForm, request), editor.apply_button(request.POST), **here)
     form = QueueForm(request.project, request.POST)
-    schema, editor = (asked, editor) if begun else checked(editor)
+    schema, editor = (stored_schema, editor) if begun else parse_questions(editor)
     if not form.is_valid() or schema is None:
         return page(request, form, editor, status=422, **here)
-    reworked(found, form, request.user, schema)
+    update_queue(found, form, request.user, schema)
     messages.success(request, f"“{form.cleaned_data['name']}” saved.")
     return redirect(found)
 
 
-def reworked(queue: Queue, form: QueueForm, user: User, schema: LabelSchema) -> None:
+def update_queue(queue: Queue, form: QueueForm, user: User, schema: LabelSchema) -> None:
     """Change a queue as a valid form says; items are assigned again if the assignment changes."""
-    what = {**form.what(), "schema": schema.model_dump(mode="json"), "pull": not form.chosen}
+    what = {**form.get_queue_fields(), "schema": schema.model_dump(mode="json"), "pull": not form.chosen}
     dealt = (queue.reviewers, {*as_initial(queue)["people"]})
     change(queue, user, **what)
     if (what["reviewers"], {str(user.pk) for user in form.chosen}) != dealt:
         assign(queue, form.chosen)
 
 
-def checked(editor: Editor) -> tuple[LabelSchema | None, Editor]:
+def parse_questions(editor: Editor) -> tuple[LabelSchema | None, Editor]:
     """Return the questions, or None and the editor with the error."""
     try:
         return editor.schema(), editor
@@ -96,7 +101,7 @@ def checked(editor: Editor) -> tuple[LabelSchema | None, Editor]:
         return None, replace(editor, fault=str(wrong))
 
 
-def unchecked(kind: type[QueueForm], request: ProjectRequest) -> QueueForm:
+def build_unvalidated_form(kind: type[QueueForm], request: ProjectRequest) -> QueueForm:
     """Return the submitted form before validation."""
     return kind(request.project, initial=as_sent(request.POST))
 
@@ -105,7 +110,7 @@ def as_sent(post: QueryDict) -> Mapping[str, Any]:
     return {name: post.getlist(name) if name in MANY else post[name] for name in post} | {"blind": "blind" in post}
 
 
-def counted(form: NewQueue) -> dict[str, Any]:
+def count_matches(form: NewQueue) -> dict[str, Any]:
     """Count what a search finds, and how many of those would be reviewed, if the form is valid."""
     form.is_valid()
     if {"query", "dataset", "how", "n", "by", "seed", "run"} & {*form.errors}:

@@ -19,7 +19,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .assignment import waiting_for
 from .blinding import Blind
 from .create_queue import close
-from .labels import Narrowed, as_csv, as_jsonl, labels, narrowed
+from .labels import QueueItemFilter, as_csv, as_jsonl, filter_items, labels
 from .markdown import render_markdown
 from .models import Item, Queue, Review
 from .progress import people_of, standings
@@ -38,8 +38,8 @@ def queues(request: ProjectRequest) -> HttpResponse:
     page = Paginator(rows.order_by("closed_at", "-number"), QUEUES_PER_PAGE).get_page(request.GET.get("page"))
     stands = standings(page.object_list)
     waiting = waiting_for(request.user, request.project).defer("trajectory__record", "trajectory__rollout")
-    shown = [{"queue": queue, "standing": stands[queue.pk]} for queue in page]
-    context = {"page": page, "queues": shown, "mine": list(waiting[:MINE]), "waiting": waiting.count()}
+    lines = [{"queue": queue, "standing": stands[queue.pk]} for queue in page]
+    context = {"page": page, "queues": lines, "mine": list(waiting[:MINE]), "waiting": waiting.count()}
     return render(request, "review/queues.html", context)
 
 
@@ -49,7 +49,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     """Show a queue: its questions, its progress, each person's work, and its items."""
     found = one_queue(request.project, queue)
     by, blind = parse_filter(request), Blind(request.user, request.project)
-    left = narrowed(found, by, blind)
+    left = filter_items(found, by, blind)
     rows = left.rows.select_related("settled_by", "trajectory__dataset").defer(
         "trajectory__record", "trajectory__rollout"
     )
@@ -57,7 +57,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     page = Paginator(rows.annotate(done=done).order_by("position"), ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     own = Review.objects.filter(item__in=[item.pk for item in page], reviewer=request.user, adjudicates=False)
     mine = {review.item_id: review for review in own}
-    waiting = blind.among(item.trajectory_id for item in page)
+    waiting = blind.find_hidden_ids(item.trajectory_id for item in page)
     people = people_of(found)
     context = {
         "queue": found,
@@ -79,7 +79,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     return render(request, "review/queue.html", context)
 
 
-def parse_filter(request: ProjectRequest) -> Narrowed:
+def parse_filter(request: ProjectRequest) -> QueueItemFilter:
     """Return the filter in the URL; invalid values are ignored."""
     given = {
         name: request.GET.get(name, "").replace("\0", "")[:2_000].strip()
@@ -87,7 +87,7 @@ def parse_filter(request: ProjectRequest) -> Narrowed:
     }
     state = given["state"] if given["state"] in Item.State.values else ""
     verdict = given["verdict"] if given["verdict"] in VERDICTS else ""
-    return Narrowed(state, verdict, given["reviewer"], given["q"])
+    return QueueItemFilter(state, verdict, given["reviewer"], given["q"])
 
 
 @in_project(Action.LAUNCH)
@@ -97,8 +97,8 @@ def queue_close(request: ProjectRequest, queue: int) -> HttpResponse:
     found = one_queue(request.project, queue)
     closes = found.closed_at is None
     close(found, timezone.now() if closes else None)
-    told = "is closed. No more reviews can be completed; drafts are kept." if closes else "is open again."
-    messages.success(request, f"“{found}” {told}")
+    text = "is closed. No more reviews can be completed; drafts are kept." if closes else "is open again."
+    messages.success(request, f"“{found}” {text}")
     return redirect(found)
 
 
@@ -110,7 +110,7 @@ def queue_labels(request: ProjectRequest, queue: int, format: str) -> HttpRespon
     if format not in FORMATS:
         raise Http404
     blind = Blind(request.user, request.project)
-    lines = labels(found, narrowed(found, parse_filter(request), blind).rows, blind)
+    lines = labels(found, filter_items(found, parse_filter(request), blind).rows, blind)
     made = as_csv(found, lines) if format == "csv" else as_jsonl(lines)
     name = f"labels-{request.project.slug}-{found.number}.{format}"
     audit.note(None, "exported", found, request.organisation, labels=name)

@@ -9,15 +9,15 @@ from django.db.models import Max, QuerySet
 
 from prove_web.accounts.models import Project
 
-from .acceptance import Checked, check
-from .loading import NotChecked
+from .acceptance import AcceptanceCheck, check
 from .models import Acceptance
+from .trajectory_content import NotChecked
 
 EQUAL = 1e-9
 
 
 @dataclass
-class Verified:
+class ReverifyReport:
     """Outcome for accepted trajectories; those that drifted or could not be replayed are listed by URL.
 
     `other_code` counts those that hold although their servers' code has changed since their acceptance.
@@ -30,7 +30,7 @@ class Verified:
     broken: dict[str, str] = field(default_factory=dict)
 
 
-def accepted(project: Project | None = None) -> QuerySet[Acceptance]:
+def get_latest_acceptances(project: Project | None = None) -> QuerySet[Acceptance]:
     """Return the newest acceptance of every trajectory, of one project or of all."""
     rows = Acceptance.objects.filter(trajectory__dataset__project=project) if project else Acceptance.objects.all()
     newest = rows.order_by().values("trajectory").annotate(newest=Max("pk")).values("newest")
@@ -38,8 +38,10 @@ def accepted(project: Project | None = None) -> QuerySet[Acceptance]:
     return found.select_related("trajectory__dataset__project__organisation")
 
 
-def verify(rows: QuerySet[Acceptance], progress: Callable[[int, int], None] = lambda done, total: None) -> Verified:
-    found = Verified(total=rows.count())
+def verify(
+    rows: QuerySet[Acceptance], progress: Callable[[int, int], None] = lambda done, total: None
+) -> ReverifyReport:
+    found = ReverifyReport(total=rows.count())
     for done, acceptance in enumerate(rows.iterator(chunk_size=200), 1):
         where = acceptance.trajectory.get_absolute_url()
         try:
@@ -47,7 +49,7 @@ def verify(rows: QuerySet[Acceptance], progress: Callable[[int, int], None] = la
         except NotChecked as why:
             found.broken[where] = str(why)
         else:
-            if drift := since(acceptance, checked):
+            if drift := find_new_drift(acceptance, checked):
                 found.drifted[where] = drift
             else:
                 found.held += 1
@@ -56,7 +58,7 @@ def verify(rows: QuerySet[Acceptance], progress: Callable[[int, int], None] = la
     return found
 
 
-def since(acceptance: Acceptance, checked: Checked) -> tuple[str, ...]:
+def find_new_drift(acceptance: Acceptance, checked: AcceptanceCheck) -> tuple[str, ...]:
     """Return what differs from what was accepted, without the drift that was accepted."""
     drift = [text for text in checked.drift if text not in acceptance.drift]
     if not drift and checked.digest != acceptance.digest:

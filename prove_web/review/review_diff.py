@@ -28,7 +28,7 @@ class Row:
         return len(set(self.cells)) > 1
 
 
-def beside(schema: LabelSchema, shape: Shape, reviews: Sequence[Review]) -> list[Row]:
+def build_comparison_rows(schema: LabelSchema, shape: Shape, reviews: Sequence[Review]) -> list[Row]:
     """Return a row for everything that any of them answered; none without reviews."""
     given = [values(review.answers) for review in reviews]
     rows = []
@@ -46,7 +46,7 @@ def beside(schema: LabelSchema, shape: Shape, reviews: Sequence[Review]) -> list
     return [*rows, Row("Comment", comments, long=True)] if any(comments) else rows
 
 
-def agreed(reviews: Sequence[Review]) -> dict[str, list[str]]:
+def get_unanimous_answers(reviews: Sequence[Review]) -> dict[str, list[str]]:
     """Return the fields that all of them filled in alike."""
     first, *rest = [values(review.answers) for review in reviews] or [{}]
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in rest)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .annotation_targets import CallTarget, Said, Shape
-from .answer_forms import CORRECTED, TRAJECTORY, QuestionField, iter_questions, spelled, values
+from .annotation_targets import CallTarget, Shape, TurnTarget
+from .answer_forms import CORRECTED, TRAJECTORY, QuestionField, format_arguments, iter_questions, values
 from .models import Review
 from .schema import LabelSchema
 
@@ -26,13 +26,13 @@ class Option:
 class Line:
     """A question of the form, with its answers and its error."""
 
-    asked: QuestionField
+    field: QuestionField
     given: tuple[str, ...]
     fault: str = ""
 
     @property
     def options(self) -> list[Option]:
-        question = self.asked.question
+        question = self.field.question
         grades = tuple(map(str, range(1, question.most + 1)))
         choices = {"rating": grades, "text": ()}.get(question.kind, question.choices)
         return [Option(one, one in self.given, str(at) if at <= DIGITS else "") for at, one in enumerate(choices, 1)]
@@ -46,7 +46,7 @@ class Line:
 class Place:
     """A turn or a call with its questions; for a call, its arguments as recorded and as corrected."""
 
-    at: Said | CallTarget
+    at: TurnTarget | CallTarget
     lines: tuple[Line, ...]
     recorded: str = ""
     arguments: str = ""
@@ -61,7 +61,7 @@ class Place:
 class Sheet:
     """All questions, of the trajectory and by place, with the comment."""
 
-    whole: tuple[Line, ...]
+    overall: tuple[Line, ...]
     turns: tuple[Place, ...]
     calls: tuple[Place, ...]
     comment: str = ""
@@ -81,23 +81,25 @@ def sheet(
 ) -> Sheet:
     """Return the form with a review's answers, or with submitted input and its errors."""
     wrong = faults or {}
-    kept = values(review.answers) | {"comment": [review.comment]} if review else {}
-    given = kept if posted is None else posted
+    stored = values(review.answers) | {"comment": [review.comment]} if review else {}
+    given = stored if posted is None else posted
     lines = [
         Line(one, tuple(given.get(one.name, ())), wrong.get(one.name, "")) for one in iter_questions(schema, shape)
     ]
 
-    def at(prefix: str, number: int) -> tuple[Line, ...]:
-        return tuple(line for line in lines if line.asked.name.startswith(f"{prefix}-{number}-"))
+    def select_lines(prefix: str, number: int) -> tuple[Line, ...]:
+        return tuple(line for line in lines if line.field.name.startswith(f"{prefix}-{number}-"))
 
     def call(made: CallTarget) -> Place:
-        name, recorded = f"{CORRECTED}-{made.number}", spelled(made.arguments or {})
+        name, recorded = f"{CORRECTED}-{made.number}", format_arguments(made.arguments or {})
         text = "".join(given.get(name, ())) or recorded
-        return Place(made, at("c", made.number), recorded, text, wrong.get(name, ""))
+        return Place(made, select_lines("c", made.number), recorded, text, wrong.get(name, ""))
 
-    turns = tuple(Place(said, at("t", said.number)) for said in shape.turns if any(schema.of("turn")))
+    turns = tuple(
+        Place(said, select_lines("t", said.number)) for said in shape.turns if any(schema.iter_scope_questions("turn"))
+    )
     return Sheet(
-        tuple(line for line in lines if line.asked.name.startswith(f"{TRAJECTORY}-")),
+        tuple(line for line in lines if line.field.name.startswith(f"{TRAJECTORY}-")),
         turns,
         tuple(map(call, shape.calls)),
         "".join(given.get("comment", ())),

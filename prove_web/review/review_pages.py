@@ -13,9 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.trajectories.linked import edits_of
+from prove_web.trajectories.page_links import edits_of
 
-from .acceptance import Drifted, NotChecked
+from .acceptance import NotChecked, ReplayDriftError
 from .annotation_targets import Shape, shape_of
 from .assignment import next_item, take
 from .blinding import blind_since
@@ -35,22 +35,24 @@ from .markdown import render_markdown
 from .models import Item, Queue, Review
 from .progress import HOUR
 from .queue_pages import one_queue
-from .review_diff import beside
+from .review_diff import build_comparison_rows
 from .review_form import sheet
-from .reviewing import Refused, finish, last_of, mine, save_draft, skip, undo
+from .review_services import ReviewError, finish, get_user_review, last_of, save_draft, skip, undo
 from .schema import read_schema
 
 
 @in_project(Action.ANNOTATE)
 @require_http_methods(["GET", "HEAD"])
-def following(request: ProjectRequest, queue: int) -> HttpResponse:
+def open_next_item(request: ProjectRequest, queue: int) -> HttpResponse:
     """Go to the next item that needs this user, after the one that the URL names."""
     found = one_queue(request.project, queue)
     after = request.GET.get("after", "")
-    return redirect(onward(request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0))
+    return redirect(
+        get_next_item_url(request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0)
+    )
 
 
-def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
+def get_next_item_url(request: ProjectRequest, queue: Queue, after: int) -> str:
     """Return the URL of the next item; that of the queue, with a message, if nothing is left."""
     item = next_item(queue, request.user, after)
     if item is not None:
@@ -77,7 +79,7 @@ def undone(request: ProjectRequest, queue: int) -> HttpResponse:
         return redirect(found)
     try:
         undo(item, request.user)
-    except Refused as why:
+    except ReviewError as why:
         messages.error(request, str(why))
     else:
         messages.success(request, f"Your review of item {item.position} is a draft again.")
@@ -92,11 +94,11 @@ def review(request: ProjectRequest, queue: int, position: int) -> HttpResponse:
     item = item_of(request, queue, position)
     shape = shape_of(item.trajectory)
     if request.method == "POST":
-        return sent(request, item, shape)
+        return submit_review(request, item, shape)
     return page(request, item, shape)
 
 
-def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
+def submit_review(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
     """Perform a button's action with the form's input."""
     action, filled = request.POST.get("action", ""), parse_submission(request, item, shape)
     try:
@@ -105,25 +107,25 @@ def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
         if action == "skip":
             skip(item, request.user, filled)
         else:
-            kept = finish(item, request.user, filled, request.POST.get("reason", ""))
-            if kept.extra:
-                told_late = "Your review is saved as an extra review and does not count for the consensus."
-                messages.info(request, f"Item {item.position} already has all its reviews. {told_late}")
-    except (Refused, Drifted, NotChecked) as why:
+            saved = finish(item, request.user, filled, request.POST.get("reason", ""))
+            if saved.extra:
+                note = "Your review is saved as an extra review and does not count for the consensus."
+                messages.info(request, f"Item {item.position} already has all its reviews. {note}")
+    except (ReviewError, ReplayDriftError, NotChecked) as why:
         refused = refusal(why)
         return (
             respond_refused(refused)
             if action == "draft" or wants_json(request)
             else page(request, item, shape, refused)
         )
-    address = onward(request, item.queue, item.position)
+    address = get_next_item_url(request, item.queue, item.position)
     return JsonResponse({"next": address}) if wants_json(request) else redirect(address)
 
 
 def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | None = None) -> HttpResponse:
     """Render the page of an item, with the submitted input if it was refused."""
     queue, user = item.queue, request.user
-    own = mine(item, user)
+    own = get_user_review(item, user)
     done = own is not None and own.state == Review.State.DONE
     held = not done and take(item, user)
     blind = (queue.blind and not done) or blind_since(item.trajectory, user) is not None  # in another queue
@@ -139,11 +141,11 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
         "refused": refused,
         "instructions": render_markdown(queue.instructions),
         "others": others,
-        "answers": beside(schema, shape, others),
-        "around": around(item),
+        "answers": build_comparison_rows(schema, shape, others),
+        "around": get_adjacent_positions(item),
         "edit": edit_address(item),
         "fixed": [] if blind else edits_of(item.trajectory),
-        "pace": pace(queue, user),
+        "pace": compute_review_rate(queue, user),
         "reason": request.POST.get("reason", ""),
         "blind": blind,
         "kind": "review",
@@ -156,7 +158,7 @@ def complete_of(item: Item) -> Any:
     return item.reviews.filter(state=Review.State.DONE).order_by("adjudicates", "done_at", "pk")
 
 
-def around(item: Item) -> dict[str, int | None]:
+def get_adjacent_positions(item: Item) -> dict[str, int | None]:
     """Return the positions before and after an item, skipping deleted datasets, and the number of items."""
     there = item.queue.items.filter(trajectory__dataset__deleted_at=None).order_by("position")
     places = there.values_list("position", flat=True)
@@ -167,7 +169,7 @@ def around(item: Item) -> dict[str, int | None]:
     }
 
 
-def pace(queue: Queue, user: Any) -> dict[str, Any]:
+def compute_review_rate(queue: Queue, user: Any) -> dict[str, Any]:
     """Return how many items of a queue a user completed, and the number per hour of review time."""
     rows = Review.objects.filter(item__queue=queue, reviewer=user, adjudicates=False, state=Review.State.DONE)
     timed = Q(seconds__gt=0)

@@ -30,7 +30,7 @@ Z = 1.959964
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedTrajectory:
     """People's verdict on a trajectory, and its rewards: `scores` has the available parts."""
 
     item: int
@@ -96,9 +96,9 @@ class Annotator:
         return f"Not measurable: people accepted {'all' if self.accepted else 'none'} of them."
 
 
-def judged(
+def list_judged_trajectories(
     project: Project, queue: Queue | None = None, basis: Basis = "settled", fix: bool = True, blind: Blind | None = None
-) -> list[Judged]:
+) -> list[JudgedTrajectory]:
     """Return every settled verdict, or that of each complete review, of a trajectory with a reward.
 
     Without `fix`, verdicts of `fix` are left out; so are trajectories that the user has yet to review `blind`.
@@ -108,7 +108,7 @@ def judged(
     return [one for one in rows if fix or one.verdict != FIX]
 
 
-def of_items(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
+def of_items(blind: Blind, queue: Queue | None) -> Iterator[JudgedTrajectory]:
     items = Item.objects.filter(queue__project=blind.project, state=Item.State.SETTLED).exclude(verdict="")
     items = blind.exclude_hidden(items, "trajectory")
     items = items.filter(queue=queue) if queue else items
@@ -116,7 +116,7 @@ def of_items(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
         yield of_row(row, row["verdict"])
 
 
-def of_reviews(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
+def of_reviews(blind: Blind, queue: Queue | None) -> Iterator[JudgedTrajectory]:
     reviews = blind.exclude_hidden(
         get_visible_reviews().filter(item__queue__project=blind.project, adjudicates=False), "item__trajectory"
     )
@@ -134,9 +134,9 @@ def fields(prefix: str) -> list[str]:
     return [f"{prefix}{name}" for name in (*own, *(f"trajectory__{name}" for name in of_trajectory))]
 
 
-def of_row(row: dict[str, Any], verdict: str) -> Judged:
+def of_row(row: dict[str, Any], verdict: str) -> JudgedTrajectory:
     scores = {part: row[f"trajectory__{part}"] for part in PARTS}
-    return Judged(
+    return JudgedTrajectory(
         item=row["pk"],
         queue=row["queue__number"],
         position=row["position"],
@@ -149,7 +149,7 @@ def of_row(row: dict[str, Any], verdict: str) -> Judged:
     )
 
 
-def annotator(units: Sequence[Judged], part: str = "reward") -> Annotator:
+def annotator(units: Sequence[JudgedTrajectory], part: str = "reward") -> Annotator:
     """Compare a part of the reward over the units that have it; abstentions have only a total."""
     having = [one for one in units if part in one.scores]
     people = np.array([one.accepted for one in having], dtype=bool)
@@ -170,7 +170,7 @@ def thresholds(scores: Floats) -> Floats:
 def cut(people: Any, scores: Floats, threshold: float) -> Cut:
     """Return the agreement of accepting from `threshold` on, with both as annotators."""
     accepts = scores >= threshold - 1e-9
-    counts = both(people, accepts)
+    counts = count_verdicts_by_unit(people, accepts)
     shares, beyond = percent(counts), ac1(counts)
     assert shares and beyond  # every unit has two answers
     return Cut(
@@ -183,7 +183,7 @@ def cut(people: Any, scores: Floats, threshold: float) -> Cut:
     )
 
 
-def both(people: Any, accepts: Any) -> Counts:
+def count_verdicts_by_unit(people: Any, accepts: Any) -> Counts:
     """Return how many of the two reject and accept, by unit."""
     found: Counts = np.stack([2 - people.astype(np.int64) - accepts, people.astype(np.int64) + accepts], axis=1)
     return found
@@ -199,9 +199,9 @@ def auc(people: Any, scores: Floats) -> Estimate | None:
     good, bad = scores[people], scores[~people]
     if not len(good) or not len(bad):
         return None
-    whole = rankdata(np.concatenate([good, bad]))
-    above = (whole[: len(good)] - rankdata(good)) / len(bad)  # of each accepted one, the share of others below it
-    below = 1 - (whole[len(good) :] - rankdata(bad)) / len(good)
+    ranks = rankdata(np.concatenate([good, bad]))
+    above = (ranks[: len(good)] - rankdata(good)) / len(bad)  # of each accepted one, the share of others below it
+    below = 1 - (ranks[len(good) :] - rankdata(bad)) / len(good)
     value = float(above.mean())
     if min(len(good), len(bad)) < 2 or value in (0.0, 1.0):
         return Estimate(value)

@@ -9,14 +9,16 @@ from prove_web.accounts.models import Project, User
 
 from .create_queue import make_queue
 from .models import Queue
-from .reward_agreement import Judged
+from .reward_agreement import JudgedTrajectory
 from .schema import PLAIN
 
 Side = Literal["", "low", "high"]
 MOST = 1000  # items of a queue of conflicts
 
 
-def disagreements(units: Sequence[Judged], part: str, threshold: float, side: Side = "") -> list[Judged]:
+def disagreements(
+    units: Sequence[JudgedTrajectory], part: str, threshold: float, side: Side = ""
+) -> list[JudgedTrajectory]:
     """Return the units on which they differ, the farthest from the threshold first.
 
     `low` are accepted by people and score below it, `high` are not accepted and score at least the threshold.
@@ -31,7 +33,7 @@ def disagreements(units: Sequence[Judged], part: str, threshold: float, side: Si
     return sorted(found, key=lambda one: (-abs(one.scores[part] - threshold), one.item))
 
 
-def queue_of(project: Project, user: User, found: Sequence[Judged], how: dict[str, Any]) -> Queue:
+def queue_of(project: Project, user: User, found: Sequence[JudgedTrajectory], how: dict[str, Any]) -> Queue:
     """Create a queue of these trajectories, each once, to review again; `how` says what the conflict was about.
 
     Raises ValueError for none.

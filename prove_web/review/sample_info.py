@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prove_web.trajectories.search.finding import tells
+from prove_web.trajectories.search.trajectory_search import can_reveal_outcomes
 
 from .blinding import Blind
 from .models import Queue
@@ -20,7 +20,7 @@ def describe_sample(queue: Queue, blind: Blind) -> dict[str, Any]:
     """
     source, sampling = dict(queue.source), dict(queue.sampling)
     if blind.items.filter(queue=queue).exists():
-        source |= {"query": "", "covered": True} if tells(str(source.get("query", ""))) else {}
+        source |= {"query": "", "covered": True} if can_reveal_outcomes(str(source.get("query", ""))) else {}
         if sampling.get("how") == "disagreements":
             sampling = {name: sampling[name] for name in NAMED if name in sampling}
     return {"source": source, "sampling": sampling}

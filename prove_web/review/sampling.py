@@ -23,7 +23,7 @@ FEWEST_CALLS = 5  # of a tool in a run, below which its failure rate says nothin
 HALF = PAPER.largest / 2  # the least reward that speaks for a trajectory
 
 
-class How(models.TextChoices):
+class SamplingMethod(models.TextChoices):
     """Ways to sample the items."""
 
     ALL = "all", "All"
@@ -33,7 +33,7 @@ class How(models.TextChoices):
     FAILING = "failing", "Most failing tools of a run"
 
 
-class By(models.TextChoices):
+class StratificationKey(models.TextChoices):
     """Groups of a stratified sample."""
 
     KIND = "kind", "kind"
@@ -45,9 +45,9 @@ class By(models.TextChoices):
 class Sampling:
     """A sampling rule: at most `n`, in groups `by`, drawn by `seed`, with the failures of `run`."""
 
-    how: How
+    how: SamplingMethod
     n: int = MOST_ITEMS
-    by: By | None = None
+    by: StratificationKey | None = None
     seed: int = 0
     run: int | None = None
 
@@ -66,17 +66,17 @@ class Row:
 def sample(rows: QuerySet[Trajectory], rule: Sampling, project: object) -> list[int]:
     """Return the ids of the sampled trajectories, in the order of review."""
     most = min(rule.n, MOST_ITEMS)
-    rows = rows.filter(disputed(project)) if rule.how == How.DISAGREEMENTS else rows
-    if rule.how in (How.ALL, How.DISAGREEMENTS):
+    rows = rows.filter(build_disputed_filter(project)) if rule.how == SamplingMethod.DISAGREEMENTS else rows
+    if rule.how in (SamplingMethod.ALL, SamplingMethod.DISAGREEMENTS):
         return list(rows.order_by("pk").values_list("pk", flat=True).distinct()[:most])
     found = list(read(rows))
     draw = Draw("queue", rule.how, rule.seed)
-    if rule.how == How.RANDOM:
+    if rule.how == SamplingMethod.RANDOM:
         return [row.pk for row in draw.sample(found, most)]
-    if rule.how == How.STRATIFIED:
-        return [row.pk for row in evenly(found, rule.by, most, draw)]
+    if rule.how == SamplingMethod.STRATIFIED:
+        return [row.pk for row in draw_stratified_sample(found, rule.by, most, draw)]
     rates = failure_rates(Run.objects.filter(project=project, number=rule.run).first())
-    return [row.pk for row in worst(draw.shuffled(found), rates)[:most]]
+    return [row.pk for row in rank_by_failure_rate(draw.shuffle_items(found), rates)[:most]]
 
 
 def read(rows: QuerySet[Trajectory]) -> Iterable[Row]:
@@ -89,19 +89,19 @@ def split(names: str) -> tuple[str, ...]:
     return tuple(filter(None, names.split(",")))
 
 
-def groups_of(row: Row, by: By | None) -> tuple[str, ...]:
-    if by == By.SERVER:
+def groups_of(row: Row, by: StratificationKey | None) -> tuple[str, ...]:
+    if by == StratificationKey.SERVER:
         return row.servers or ("",)
-    return (f"{row.steps:05}",) if by == By.STEPS else (row.kind,)
+    return (f"{row.steps:05}",) if by == StratificationKey.STEPS else (row.kind,)
 
 
-def evenly(rows: Sequence[Row], by: By | None, most: int, draw: Draw) -> list[Row]:
+def draw_stratified_sample(rows: Sequence[Row], by: StratificationKey | None, most: int, draw: Draw) -> list[Row]:
     """Return one row of each group in turn; a trajectory of several servers is in each group but is taken once."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         for name in groups_of(row, by):
             groups[name].append(row)
-    waiting = {name: draw.shuffled(groups[name]) for name in sorted(groups)}
+    waiting = {name: draw.shuffle_items(groups[name]) for name in sorted(groups)}
     taken: dict[int, Row] = {}
     while waiting and len(taken) < most:
         for name in list(waiting):
@@ -115,7 +115,7 @@ def evenly(rows: Sequence[Row], by: By | None, most: int, draw: Draw) -> list[Ro
     return list(taken.values())
 
 
-def disputed(project: object) -> Q:
+def build_disputed_filter(project: object) -> Q:
     """Match trajectories that people judge differently from each other or from the reward.
 
     The latter are accepted ones below half of the largest reward, and rejected ones at or above it.
@@ -136,7 +136,7 @@ def failure_rates(run: Run | None) -> dict[str, float]:
     return {tool.tool: tool.share for tool in tools_of(run) if tool.calls >= FEWEST_CALLS and tool.failures}
 
 
-def worst(rows: Sequence[Row], rates: dict[str, float]) -> list[Row]:
+def rank_by_failure_rate(rows: Sequence[Row], rates: dict[str, float]) -> list[Row]:
     """Return the rows with a failing tool, by the rate of the worst one."""
     failing = [row for row in rows if any(tool in rates for tool in row.tools)]
     return sorted(failing, key=lambda row: -max(rates.get(tool, 0.0) for tool in row.tools))

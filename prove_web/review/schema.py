@@ -66,15 +66,15 @@ class LabelSchema(BaseModel):
     @model_validator(mode="after")
     def asks_for_a_verdict(self) -> LabelSchema:
         names, first = [one.name for one in self.questions], self.questions[0]
-        asked = (first.name, first.choices, first.kind, first.scope, first.required)
-        if asked != (VERDICT, VERDICTS, "choice", "trajectory", True):
+        question = (first.name, first.choices, first.kind, first.scope, first.required)
+        if question != (VERDICT, VERDICTS, "choice", "trajectory", True):
             what = f"a required single choice of {', '.join(VERDICTS)} about the whole trajectory"
             raise ValueError(f"the first question must be “{VERDICT}”, {what}")
         if len(set(names)) != len(names):
             raise ValueError("question names must be unique")
         return self
 
-    def of(self, scope: str) -> Iterator[Question]:
+    def iter_scope_questions(self, scope: str) -> Iterator[Question]:
         return (one for one in self.questions if one.scope == scope)
 
 

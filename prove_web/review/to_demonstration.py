@@ -13,7 +13,7 @@ from training_worker.prove.synthesis.manual import ManualCall
 from training_worker.prove.synthesis.validate import Rejected, validate
 from training_worker.prove.trajectory import Example, Rollout
 
-from .loading import NotChecked, recorded
+from .trajectory_content import NotChecked, load_replay_input
 
 
 def as_demonstration(trajectory: Trajectory) -> Example:
@@ -23,7 +23,7 @@ def as_demonstration(trajectory: Trajectory) -> Example:
     truth and its last messages the answers; user turns, candidates and knobs stay those of its example.
     """
     try:
-        example, attempt = recorded(trajectory)
+        example, attempt = load_replay_input(trajectory)
     except NotChecked as reason:
         raise Rejected(str(reason)) from None
     if example.source:
@@ -34,23 +34,27 @@ def as_demonstration(trajectory: Trajectory) -> Example:
         raise Rejected(f"There is no server {', '.join(gone)} any more.")
     today = replace(example, fingerprint=fingerprint(example.world.servers))
     if attempt is not None:
-        today = abstaining(today, attempt) if example.abstains and not attempt.calls else demonstrated(today, attempt)
+        today = (
+            build_abstention(today, attempt)
+            if example.abstains and not attempt.calls
+            else build_demonstration(today, attempt)
+        )
     validate(today)
     return today
 
 
-def abstaining(example: Example, attempt: Rollout) -> Example:
+def build_abstention(example: Example, attempt: Rollout) -> Example:
     """Return an abstention with the rollout's messages as answers: no call was correct, and none was made."""
-    return replace(example, answers=words(attempt, example.answers))
+    return replace(example, answers=collect_final_messages(attempt, example.answers))
 
 
-def demonstrated(example: Example, attempt: Rollout) -> Example:
+def build_demonstration(example: Example, attempt: Rollout) -> Example:
     """Return the successful calls of a rollout as ground truth. Raises Rejected."""
     made = manual.example_of(example.id, example.world, list(calls(attempt)), example.today)
-    answers = words(attempt, made.answers)
-    kept = ("split", "candidates", "arrivals", "enums_stripped", "distractors", "level", "persona")
+    answers = collect_final_messages(attempt, made.answers)
+    unchanged = ("split", "candidates", "arrivals", "enums_stripped", "distractors", "level", "persona")
     turns = example.turns[: len(made.turns)]  # those of the transcript also announce added tools
-    return replace(made, turns=turns, answers=answers, **{name: getattr(example, name) for name in kept})
+    return replace(made, turns=turns, answers=answers, **{name: getattr(example, name) for name in unchanged})
 
 
 def calls(attempt: Rollout) -> Iterator[ManualCall]:
@@ -75,7 +79,7 @@ def calls(attempt: Rollout) -> Iterator[ManualCall]:
         raise Rejected(f"No call of the rollout answers the user message “{said[:60]}”; its step would be empty.")
 
 
-def words(attempt: Rollout, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+def collect_final_messages(attempt: Rollout, otherwise: tuple[str, ...]) -> tuple[str, ...]:
     """Return the last message without a call of each user turn, else that of `otherwise`."""
     found: list[str] = []
     for message in attempt.transcript:

@@ -11,9 +11,9 @@ urlpatterns = [
     path("review/<int:queue>/edit/", queue_form_pages.queue_edit, name="queue-edit"),
     path("review/<int:queue>/close/", queue_pages.queue_close, name="queue-close"),
     path("review/<int:queue>/labels/<slug:format>/", queue_pages.queue_labels, name="queue-labels"),
-    path("review/<int:queue>/next/", review_pages.following, name="review-next"),
+    path("review/<int:queue>/next/", review_pages.open_next_item, name="review-next"),
     path("review/<int:queue>/undo/", review_pages.undone, name="review-undo"),
-    path("review/<int:queue>/adjudicate/", adjudicate_pages.following, name="adjudicate-next"),
+    path("review/<int:queue>/adjudicate/", adjudicate_pages.open_next_conflict, name="adjudicate-next"),
     path("review/<int:queue>/<int:position>/", review_pages.review, name="review"),
     path("review/<int:queue>/<int:position>/adjudicate/", adjudicate_pages.adjudicate, name="review-adjudicate"),
 ]

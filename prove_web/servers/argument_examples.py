@@ -30,7 +30,7 @@ def example(world: World, tool: Tool, number: int = 0) -> Example:
     for trial in range(TRIES):
         draw = Draw("example", tool.name, now, number, trial)
         try:
-            arguments = fill(tool, {}, context, draw, world, some(tool, draw, trial))
+            arguments = fill(tool, {}, context, draw, world, draw_optional_parameters(tool, draw, trial))
         except NothingFits as nothing:
             reason = nothing
             continue
@@ -43,7 +43,7 @@ def example(world: World, tool: Tool, number: int = 0) -> Example:
     return found[0]
 
 
-def some(tool: Tool, draw: Draw, trial: int) -> list[str]:
+def draw_optional_parameters(tool: Tool, draw: Draw, trial: int) -> list[str]:
     """Return a few optional parameters to fill too; none in the later tries."""
     optional = [name for name in tool.input_schema["properties"] if name not in tool.required]
     return [name for name in optional if trial < TRIES // 2 and name not in tool.ids and draw.chance(0.3)]

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_servers.kit import Tool, ToolError
 from mcp_servers.kit.arguments import canonical
 
-from .form_codec import GIVEN, IS, NULL, PICKED, ROWS, as_typed, below, read, rows_of, with_row, without_row
+from .form_codec import GIVEN, IS, NULL, PICKED, ROWS, as_typed, join_path, read, rows_of, with_row, without_row
 from .parameters import Parameter, parameters
 
 PREFIX, IS_PREFIX, ROWS_PREFIX = "arg-", "is-", "rows-"
@@ -24,7 +24,7 @@ NATIVE = {"date": r"\d{4}-\d\d-\d\d", "date-time": PICKED.pattern}
 class CallForm:
     """Input for a call of one tool, with its errors: by path, or `error` for the whole.
 
-    `told` is other information, such as the origin of an example. With a `prefix` in the field names, a page can have
+    `note` is other information, such as the origin of an example. With a `prefix` in the field names, a page can have
     several forms.
     """
 
@@ -34,17 +34,17 @@ class CallForm:
     raw: str = "{}"
     errors: dict[str, str] = field(default_factory=dict)
     error: str = ""
-    told: str = ""
+    note: str = ""
     asks: bool = False  # whether to ask for confirmation of a destructive call
     example: int = 0  # number of examples shown so far
     prefix: str = ""
 
     @classmethod
-    def filled(cls, tool: Tool, arguments: dict[str, Any], mode: str = FORM, prefix: str = "") -> CallForm:
+    def from_arguments(cls, tool: Tool, arguments: dict[str, Any], mode: str = FORM, prefix: str = "") -> CallForm:
         """Return the form with these arguments; in JSON mode if fields can't represent them."""
         values = as_typed(parameters(tool), arguments)
         raw = json.dumps(arguments, indent=2, ensure_ascii=False)
-        if not same(read(parameters(tool), values)[0], arguments):
+        if not is_same_json(read(parameters(tool), values)[0], arguments):
             mode = JSON
         return cls(tool, mode, values, raw, prefix=prefix)
 
@@ -57,9 +57,9 @@ class CallForm:
             if key.startswith(begins + prefix)
         }
         example = data.get("examples", "")
-        shown = int(example) if example.isascii() and example.isdigit() and len(example) < 6 else 0
+        number = int(example) if example.isascii() and example.isdigit() and len(example) < 6 else 0
         mode = JSON if data.get("mode") == JSON else FORM
-        return cls(tool, mode, values, data.get("raw", "{}"), example=shown, prefix=prefix)
+        return cls(tool, mode, values, data.get("raw", "{}"), example=number, prefix=prefix)
 
     def arguments(self) -> dict[str, Any] | None:
         """Return the arguments, or None with the errors set: only input that no tool may receive is rejected here."""
@@ -67,27 +67,27 @@ class CallForm:
             given, self.errors = read(parameters(self.tool), self.values)
             if self.errors:
                 return None
-            return self.checked(given)
-        return self.checked(self.raw)
+            return self.validate_input(given)
+        return self.validate_input(self.raw)
 
-    def checked(self, given: str | dict[str, Any]) -> dict[str, Any] | None:
+    def validate_input(self, given: str | dict[str, Any]) -> dict[str, Any] | None:
         try:
-            return checked(given)
+            return validate_arguments(given)
         except ToolError as refused:
             self.error = str(refused)
             return None
 
-    def switched(self) -> CallForm:
+    def switch_mode(self) -> CallForm:
         """Return the same arguments in the other mode; the form itself, with the error set, if they can't be parsed."""
         arguments = self.arguments()
         if arguments is None:
             return self
-        other = CallForm.filled(self.tool, arguments, JSON if self.mode == FORM else FORM, self.prefix)
+        other = CallForm.from_arguments(self.tool, arguments, JSON if self.mode == FORM else FORM, self.prefix)
         if other.mode == self.mode:
             other.error = "These arguments do not fit the fields of the form; they can only be edited as JSON."
         return other
 
-    def reshaped(self, data: Mapping[str, str]) -> CallForm:
+    def apply_row_change(self, data: Mapping[str, str]) -> CallForm:
         """Return the form with a list row added or removed, as the pressed button requests."""
         if path := data.get("add", ""):
             self.values = with_row(self.values, path)
@@ -97,11 +97,11 @@ class CallForm:
 
     def fields(self) -> list[dict[str, Any]]:
         """Return each parameter for the page with its field's name, value and error, and its nested fields."""
-        return [self.field(each, below("", each.name)) for each in parameters(self.tool)]
+        return [self.field(each, join_path("", each.name)) for each in parameters(self.tool)]
 
     def field(self, one: Parameter, path: str, row: int | None = None) -> dict[str, Any]:
         value, state = self.values.get(path, ""), self.values.get(path + IS, "")
-        shown: dict[str, Any] = {
+        context: dict[str, Any] = {
             "parameter": one,
             "path": self.prefix + path,
             "name": PREFIX + self.prefix + path,
@@ -118,15 +118,15 @@ class CallForm:
         }
         if one.kind == "array" and one.item:
             count = rows_of(self.values, path)
-            shown["rows"] = [self.field(one.item, below(path, at), at) for at in range(count)]
+            context["rows"] = [self.field(one.item, join_path(path, at), at) for at in range(count)]
         if one.kind in ("array", "object"):
-            shown["given"] = shown["must"] or state == GIVEN
+            context["given"] = context["must"] or state == GIVEN
         if one.kind == "object":
-            shown["inside"] = [self.field(part, below(path, part.name)) for part in one.parts]
-        return shown
+            context["inside"] = [self.field(part, join_path(path, part.name)) for part in one.parts]
+        return context
 
 
-def checked(given: str | dict[str, Any]) -> dict[str, Any]:
+def validate_arguments(given: str | dict[str, Any]) -> dict[str, Any]:
     """Return arguments that a session can store. Raises ToolError for input that no tool may receive."""
     text = canonical(given)
     if ZERO_BYTE.search(text):
@@ -142,6 +142,6 @@ def input_type(one: Parameter, value: str) -> str:
     return "date" if one.format == "date" else "datetime-local"
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_json(one: Any, other: Any) -> bool:
     """Return whether two values are the same JSON: True is not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

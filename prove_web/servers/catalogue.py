@@ -12,7 +12,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Tool
 
 MARKS = {"read": "Read-only", "write": "Writes", "destructive": "Destructive"}
-SHOWN_SEED = 1  # the world whose table rows the server pages count
+EXAMPLE_SEED = 1  # the world whose table rows the server pages count
 CATEGORIES = {
     "Finance": ("banking", "trading", "payments"),
     "Productivity": ("calendar", "email", "filesystem"),
@@ -85,11 +85,12 @@ def mark(tool: Tool) -> str:
 def entries() -> dict[str, Entry]:
     """Return all tools by name, in the order of the catalogue."""
     return {
-        name: Entry(server.name, tool, mark(tool), words(server.name, tool)) for name, (server, tool) in TOOLS.items()
+        name: Entry(server.name, tool, mark(tool), build_search_text(server.name, tool))
+        for name, (server, tool) in TOOLS.items()
     }
 
 
-def words(server: str, tool: Tool) -> str:
+def build_search_text(server: str, tool: Tool) -> str:
     ids = sorted({*tool.ids.values(), *tool.produces})
     names = (tool.name, tool.name.replace("_", " "), server, *tool.taken, *ids)
     return " ".join((*names, tool.description)).lower()
@@ -100,7 +101,7 @@ def card(name: str) -> Card:
     """Return the card of a server. Raises KeyError for one that is not in the catalogue."""
     server = SERVERS[name]
     counts = Counter(mark(tool) for tool in server.tools.values())
-    tables = server.open(SHOWN_SEED).state.tables()
+    tables = server.open(EXAMPLE_SEED).state.tables()
     return Card(
         name,
         category(name),

@@ -10,7 +10,7 @@ from mcp_servers.world import World
 from .tables import as_words, id_type
 
 LISTED = 200  # options in a form without script
-SHOWN = 20
+MAX_SUGGESTIONS = 20
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def entities(world: World, wanted: str, find: str = "") -> Iterator[Entity]:
                     yield Entity(row.id, label, f"{server}.{table}")
 
 
-def search_entities(world: World, wanted: str, find: str, most: int = SHOWN) -> tuple[list[Entity], int]:
+def search_entities(world: World, wanted: str, find: str, most: int = MAX_SUGGESTIONS) -> tuple[list[Entity], int]:
     """Return the first entities found, and the number of all."""
     every = list(entities(world, wanted, find))
     exact = find.strip().lower()

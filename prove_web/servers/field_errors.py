@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from mcp_servers.kit import Tool, ToolError
 from mcp_servers.kit.arguments import canonical, faults
 
-from .form_codec import below
+from .form_codec import join_path
 
 SHORTEST = 3  # characters of a value that is searched for in a refusal
 
@@ -23,17 +23,17 @@ def of_refusal(tool: Tool, arguments: dict[str, Any], text: str) -> tuple[dict[s
     field's value and no other's.
     """
     try:
-        told = json.loads(text)
-        code, message = str(told["error"]), str(told["message"])
+        refusal = json.loads(text)
+        code, message = str(refusal["error"]), str(refusal["message"])
     except (ValueError, KeyError, TypeError):
         return {}, text
-    if code == "invalid_arguments" and any(found := unfit(tool, arguments)):
+    if code == "invalid_arguments" and any(found := find_schema_errors(tool, arguments)):
         return found
-    named = [path for path, value in leaves(arguments) if len(value) >= SHORTEST and value in message]
+    named = [path for path, value in list_text_leaves(arguments) if len(value) >= SHORTEST and value in message]
     return ({named[0]: message}, "") if len(named) == 1 else ({}, message)
 
 
-def unfit(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, str], str]:
+def find_schema_errors(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Return where arguments do not fit the tool's schema, by path, and the rest, which belongs to no field."""
     found = of_form(tool, arguments)
     paths = {path.replace("/", "."): path for path in every_path(arguments, tool.taken)}
@@ -66,8 +66,8 @@ def walk(value: Any, path: str) -> Iterable[tuple[str, Any]]:
         yield path, value
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, part in parts:
-        yield from walk(part, below(path, name))
+        yield from walk(part, join_path(path, name))
 
 
-def leaves(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+def list_text_leaves(arguments: dict[str, Any]) -> list[tuple[str, str]]:
     return [(path, value) for path, value in walk(arguments, "") if isinstance(value, str)]

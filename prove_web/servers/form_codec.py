@@ -24,7 +24,7 @@ ABSENT: Any = object()
 Typed = Mapping[str, str]
 
 
-def below(path: str, name: object) -> str:
+def join_path(path: str, name: object) -> str:
     """Return the path of a part; characters of its name that have a meaning in paths are escaped."""
     text = str(name).replace("~", "~0").replace("/", "~1").replace("#", "~2")
     return f"{path}/{text}" if path else text
@@ -37,7 +37,7 @@ def read(known: Iterable[Parameter], typed: Typed) -> tuple[dict[str, Any], dict
 
 
 def read_parts(known: Iterable[Parameter], path: str, typed: Typed, errors: dict[str, str]) -> dict[str, Any]:
-    given = {each.name: read_one(each, below(path, each.name), typed, errors) for each in known}
+    given = {each.name: read_one(each, join_path(path, each.name), typed, errors) for each in known}
     return {name: value for name, value in given.items() if value is not ABSENT}
 
 
@@ -51,7 +51,7 @@ def read_one(one: Parameter, path: str, typed: Typed, errors: dict[str, str], ro
         return None
     if one.kind == "array" and one.item:
         rows = rows_of(typed, path) if state == GIVEN or one.required or row else 0
-        found = [read_one(one.item, below(path, at), typed, errors, True) for at in range(rows)]
+        found = [read_one(one.item, join_path(path, at), typed, errors, True) for at in range(rows)]
         return found if found or state == GIVEN or row else ABSENT
     if one.kind == "object":
         inside = read_parts(one.parts, path, typed, errors) if state == GIVEN or one.required or row else {}
@@ -111,7 +111,7 @@ def as_typed(known: Iterable[Parameter], arguments: Any) -> dict[str, str]:
 def write_parts(known: Iterable[Parameter], path: str, given: Any, typed: dict[str, str]) -> None:
     for each in known:
         if isinstance(given, dict) and each.name in given:
-            write_one(each, below(path, each.name), given[each.name], typed)
+            write_one(each, join_path(path, each.name), given[each.name], typed)
 
 
 def write_one(one: Parameter, path: str, value: Any, typed: dict[str, str]) -> None:
@@ -121,7 +121,7 @@ def write_one(one: Parameter, path: str, value: Any, typed: dict[str, str]) -> N
         if isinstance(value, list):
             typed[path + IS], typed[path + ROWS] = GIVEN, str(len(value))
             for at, inner in enumerate(value):
-                write_one(one.item, below(path, at), inner, typed)
+                write_one(one.item, join_path(path, at), inner, typed)
     elif one.kind == "object":
         if isinstance(value, dict):
             typed[path + IS] = GIVEN
@@ -148,12 +148,12 @@ def without_row(typed: Typed, path: str) -> dict[str, str]:
     gone = parse_digits(at)
     if gone is None or gone >= rows_of(typed, of):
         return dict(typed)
-    kept: dict[str, str] = {}
+    remaining: dict[str, str] = {}
     for key, text in typed.items():
         head, found, tail = key.partition(f"{of}/")
         number = re.match(r"([0-9]{1,9})(?=$|[/#])", tail) if found and not head else None
         if number is None or int(number[1]) < gone:
-            kept[key] = text
+            remaining[key] = text
         elif int(number[1]) > gone:
-            kept[f"{of}/{int(number[1]) - 1}{tail[number.end() :]}"] = text
-    return {**kept, of + ROWS: str(rows_of(typed, of) - 1)}
+            remaining[f"{of}/{int(number[1]) - 1}{tail[number.end() :]}"] = text
+    return {**remaining, of + ROWS: str(rows_of(typed, of) - 1)}

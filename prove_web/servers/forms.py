@@ -9,7 +9,7 @@ from django import forms
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
 from prove_web.accounts.models import Project, User
-from prove_web.environments.enabled_servers import environment_of, offered
+from prove_web.environments.enabled_servers import environment_of, list_enabled_servers
 
 from .models import LiveSession, Source
 
@@ -57,7 +57,7 @@ class SessionForm(forms.Form):
     def __init__(self, project: Project, *arguments: Any, **rest: Any):
         super().__init__(*arguments, **rest)
         first = environment_of(project)
-        self.fields["servers"].choices = [(name, name) for name in offered(project)]
+        self.fields["servers"].choices = [(name, name) for name in list_enabled_servers(project)]
         self.fields["seed"].initial, self.fields["size"].initial = first.seed, first.size
 
     def open(self, project: Project, user: User) -> LiveSession:

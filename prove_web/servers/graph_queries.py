@@ -81,7 +81,7 @@ class Proven:
     def by_names(self) -> dict[Names, Edge]:
         return {edge.names: edge for edge in self.edges}
 
-    def among(self, servers: Collection[str]) -> Proven:
+    def filter_by_servers(self, servers: Collection[str]) -> Proven:
         """Return the part between tools of these servers; the graph itself if they are all."""
         if all(node.server in servers for node in self.nodes):
             return self
@@ -104,11 +104,11 @@ class Proven:
             and (kind != "implicit" or edge.implicit)
             and (kind != "plain" or edge.plain)
             and (kind != "crosses" or edge.crosses)
-            and all(word in words(edge) for word in wanted)
+            and all(word in build_search_text(edge) for word in wanted)
         ]
 
 
-def words(edge: Edge) -> str:
+def build_search_text(edge: Edge) -> str:
     names = (edge.producer, edge.consumer, edge.id_type, *(parameter for parameter, _ in edge.proofs))
     return " ".join(names).lower()
 

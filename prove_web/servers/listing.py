@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from prove_web.accounts.models import Project
 
 from .models import LiveSession, SessionCall, Source
-from .views.parts import typed
+from .views.parts import read_search_param
 
 ORDERS = {
     "title": ("title", "pk"),
@@ -24,7 +24,7 @@ ORDERS = {
 NEWEST = "-age"
 
 
-def counted(rows: QuerySet[LiveSession]) -> QuerySet[LiveSession]:
+def annotate_call_counts(rows: QuerySet[LiveSession]) -> QuerySet[LiveSession]:
     """Annotate the number of calls as `made`, which costs something only for the rows that are read."""
     calls = SessionCall.objects.filter(session=OuterRef("pk")).order_by().values("session")
     made: QuerySet[LiveSession] = rows.annotate(
@@ -33,10 +33,14 @@ def counted(rows: QuerySet[LiveSession]) -> QuerySet[LiveSession]:
     return made
 
 
-def listed(request: HttpRequest, project: Project) -> tuple[QuerySet[LiveSession], dict[str, Any]]:
+def search_sessions(request: HttpRequest, project: Project) -> tuple[QuerySet[LiveSession], dict[str, Any]]:
     """Return the project's sessions for the URL's parameters, and these parameters."""
     rows = LiveSession.objects.filter(project=project).select_related("created_by", "project__organisation")
-    text, source, order = typed(request, "q"), typed(request, "source"), typed(request, "sort")
+    text, source, order = (
+        read_search_param(request, "q"),
+        read_search_param(request, "source"),
+        read_search_param(request, "sort"),
+    )
     if text:
         rows = rows.alias(of=Cast("servers", TextField()))
     for word in text.split():
@@ -46,9 +50,9 @@ def listed(request: HttpRequest, project: Project) -> tuple[QuerySet[LiveSession
         rows = rows.filter(source=source)
     order = order if order.removeprefix("-") in ORDERS else NEWEST
     sign = "-" if order.startswith("-") else ""
-    rows = counted(rows).order_by(*(sign + name for name in ORDERS[order.removeprefix("-")]))
-    asked = {"text": text, "source": source, "sort": order, "sources": Source.choices}
-    return rows, asked | {"columns": columns(order)}
+    rows = annotate_call_counts(rows).order_by(*(sign + name for name in ORDERS[order.removeprefix("-")]))
+    params = {"text": text, "source": source, "sort": order, "sources": Source.choices}
+    return rows, params | {"columns": columns(order)}
 
 
 def columns(order: str) -> list[dict[str, str]]:
@@ -62,10 +66,10 @@ def columns(order: str) -> list[dict[str, str]]:
         "owner": "Owner",
         "age": "Age",
     }
-    return [{"title": title, "key": key, **sorting(key, order)} for key, title in titles.items()]
+    return [{"title": title, "key": key, **build_sort_state(key, order)} for key, title in titles.items()]
 
 
-def sorting(key: str, order: str) -> dict[str, str]:
+def build_sort_state(key: str, order: str) -> dict[str, str]:
     """Return `next`, the parameter that sorts by a column or reverses its order, and `now` for `aria-sort`."""
     now = {key: "ascending", f"-{key}": "descending"}.get(order, "") if key else ""
     return {"next": f"-{key}" if now == "ascending" else key, "now": now}

@@ -30,11 +30,11 @@ from mcp_servers.kit.state import State
 from mcp_servers.world import World
 
 from . import session_services
-from .arguments import checked
+from .arguments import validate_arguments
 from .client_snippets import PREFIX
 from .models import ConnectToken, LiveSession
-from .tokens import admitted
-from .world_cache import NotRebuilt, check_opening, moments, opening
+from .tokens import authenticate_session_token
+from .world_cache import NotRebuilt, build_initial_moment, check_opening, moments
 
 LARGEST = 1_000_000  # bytes of a request
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
@@ -59,7 +59,7 @@ class Visitor:
     def session(self) -> LiveSession:
         return self.token.session
 
-    def look(self) -> None:
+    def load_world(self) -> None:
         self.world = moments(self.session)[-1].world
 
     def state(self, server: str) -> State:
@@ -73,10 +73,10 @@ class Visitor:
             raise ToolError("read_only", READS)
         try:
             name = f"{self.token.name} ({client})" if client else self.token.name
-            made = session_services.make(self.session, self.token.made_by, tool, checked(arguments), name)
-        except session_services.Busy:
+            made = session_services.make(self.session, self.token.made_by, tool, validate_arguments(arguments), name)
+        except session_services.SessionBusyError:
             raise ToolError("busy", BUSY) from None
-        except session_services.Full:
+        except session_services.SessionFullError:
             raise ToolError("session_full", FULL) from None
         except NotRebuilt as error:
             raise ToolError("not_rebuilt", str(error)) from None
@@ -92,7 +92,7 @@ class SessionEndpoint(Endpoint):
     def __init__(self, servers: tuple[str, ...], writes: bool):
         name = servers[0] if len(servers) == 1 else "prove"
         super().__init__(name, [SERVERS[each] for each in servers], visitor, plain=True)
-        self.listed = [told for told in self.listed if writes or not self.tools[told.name].writes]
+        self.listed = [tool for tool in self.listed if writes or not self.tools[tool.name].writes]
 
     async def call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
         caller = visitor(context)
@@ -107,11 +107,11 @@ class SessionEndpoint(Endpoint):
         return answer(reply)
 
     async def read_resource(self, context: Any, params: ReadResourceRequestParams) -> Any:
-        await database_sync_to_async(visitor(context).look, thread_sensitive=False)()
+        await database_sync_to_async(visitor(context).load_world, thread_sensitive=False)()
         return await super().read_resource(context, params)
 
     async def get_prompt(self, context: Any, params: GetPromptRequestParams) -> Any:
-        await database_sync_to_async(visitor(context).look, thread_sensitive=False)()
+        await database_sync_to_async(visitor(context).load_world, thread_sensitive=False)()
         return await super().get_prompt(context, params)
 
 
@@ -123,8 +123,8 @@ def visitor(context: Any) -> Visitor:
 def client_of(meta: Any) -> str:
     """Return the client's name in protocol version 2026-07-28; in older versions only the initialization has it."""
     values = meta if isinstance(meta, dict) else getattr(meta, "model_extra", None) or {}
-    told = values.get(CLIENT_INFO)
-    name = told.get("name") if isinstance(told, dict) else getattr(told, "name", None)
+    info = values.get(CLIENT_INFO)
+    name = info.get("name") if isinstance(info, dict) else getattr(info, "name", None)
     return " ".join(name.replace("\0", "").split()) if isinstance(name, str) else ""
 
 
@@ -147,7 +147,7 @@ class Sessions:
         request = Request(scope)
         refused, found = turned_away(request), None
         if refused is None:
-            found = await database_sync_to_async(admitted, thread_sensitive=False)(token_of(request))
+            found = await database_sync_to_async(authenticate_session_token, thread_sensitive=False)(token_of(request))
             refused = None if found else respond_error(NOBODY, 401, {"WWW-Authenticate": "Bearer"})
         if found is not None:
             refused = await database_sync_to_async(not_rebuilt, thread_sensitive=False)(found.session)
@@ -166,7 +166,7 @@ class Sessions:
 def not_rebuilt(session: LiveSession) -> JSONResponse | None:
     """Return the error response for a session whose world can't be rebuilt, or None."""
     try:
-        check_opening(session, opening(session).world)
+        check_opening(session, build_initial_moment(session).world)
     except NotRebuilt as error:
         return respond_error(str(error), 410)
     return None
@@ -174,17 +174,17 @@ def not_rebuilt(session: LiveSession) -> JSONResponse | None:
 
 def turned_away(request: Request) -> JSONResponse | None:
     """Return the error response for a request with a foreign host or origin, or another method than POST; else None."""
-    if not ours(request.headers.get("host", "")):
+    if not is_allowed_host(request.headers.get("host", "")):
         return respond_error("Unknown host name.", 421)
     origin = request.headers.get("origin")
-    if origin is not None and not ours(urlsplit(origin).netloc):
+    if origin is not None and not is_allowed_host(urlsplit(origin).netloc):
         return respond_error("Cross-site requests are not allowed.", 403)
     if request.method != "POST":
         return respond_error("This URL accepts only POST requests of MCP clients.", 405, {"Allow": "POST"})
     return None
 
 
-def ours(host: str) -> bool:
+def is_allowed_host(host: str) -> bool:
     domain, _ = split_domain_port(host)
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from . import wire_format
 from .models import SessionCall
 from .tables import RowChange
-from .world_cache import Moment, met
+from .world_cache import Moment, get_injected_faults
 
 # JSON as a collapsible HTML tree: keys, values by type, and the number of collapsed parts.
 
@@ -83,30 +83,30 @@ def result(
     way = request.GET.get("view", "")
     way = way if way in WAYS else "structure"
     before, after = known[call.position - 1].world, known[call.position].world
-    shown: dict[str, Any] = {"call": call, "changes": changed, "ways": WAYS.items(), "way": way}
-    shown["raw"] = json.dumps(call.arguments, ensure_ascii=False)
-    shown["took"] = took(call)
-    shown["as_recorded"] = known[call.position].as_recorded
-    shown["met"] = met(known, call.position)
+    context: dict[str, Any] = {"call": call, "changes": changed, "ways": WAYS.items(), "way": way}
+    context["raw"] = json.dumps(call.arguments, ensure_ascii=False)
+    context["took"] = format_response_time(call)
+    context["as_recorded"] = known[call.position].as_recorded
+    context["met"] = get_injected_faults(known, call.position)
     match way:
         case "structure":
-            shown["tree"] = tree(call.text)
+            context["tree"] = tree(call.text)
         case "rpc":
-            shown |= {"sent": wire_format.request(call), "answered": wire_format.response(call)}
+            context |= {"sent": wire_format.request(call), "answered": wire_format.response(call)}
         case "timing":
-            shown |= {"times": times(call), "from_time": before.now, "to_time": after.now}
+            context |= {"times": times(call), "from_time": before.now, "to_time": after.now}
         case "code":
             writes = wire_format.writes_before(call.session, call.position)
-            shown["codes"] = [
+            context["codes"] = [
                 ("Python", "python", wire_format.python(call, writes)),
                 ("curl", "curl", wire_format.curl(call, writes)),
                 ("JSON", "json", wire_format.as_json(call)),
             ]
-            shown["gateway"] = wire_format.serve(call.session)
-    return shown
+            context["gateway"] = wire_format.serve(call.session)
+    return context
 
 
-def took(call: SessionCall) -> str:
+def format_response_time(call: SessionCall) -> str:
     """Return the response time of the server; empty if it was not measured."""
     if call.took_us is None:
         return ""

@@ -18,33 +18,33 @@ class NotSaved(ValueError):
 
 def save(organisation: Organisation, user: User, call: SessionCall, name: str) -> SavedCall:
     """Save a call under a name. Raises NotSaved."""
-    if not (name := tidy(name)):
+    if not (name := normalise_call_name(name)):
         raise NotSaved(f"Call not saved. {NAMED}")
     known = {"tool": call.tool, "arguments": call.arguments}
     try:
         with transaction.atomic():
             return SavedCall.objects.create(organisation=organisation, name=name, made_by=user, **known)
     except IntegrityError:
-        raise taken(call.tool, name) from None
+        raise build_duplicate_error(call.tool, name) from None
 
 
 def rename(saved: SavedCall, name: str) -> str:
     """Rename a saved call. Return its new name. Raises NotSaved."""
-    if not (name := tidy(name)):
+    if not (name := normalise_call_name(name)):
         raise NotSaved(f"“{saved.name}” was not renamed. {NAMED}")
     try:
         with transaction.atomic():
             SavedCall.objects.filter(pk=saved.pk).update(name=name)
     except IntegrityError:
-        raise taken(saved.tool, name) from None
+        raise build_duplicate_error(saved.tool, name) from None
     return name
 
 
-def tidy(name: str) -> str:
+def normalise_call_name(name: str) -> str:
     """Normalise a name; empty if it can't be stored."""
     name = " ".join(name.split())
     return name if len(name) <= LONGEST and "\0" not in name else ""
 
 
-def taken(tool: str, name: str) -> NotSaved:
+def build_duplicate_error(tool: str, name: str) -> NotSaved:
     return NotSaved(f"A saved call of {tool} named “{name}” already exists. Choose another name.")

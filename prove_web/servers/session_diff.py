@@ -10,7 +10,7 @@ from .models import LiveSession, SessionCall
 from .tables import RowChange, differences
 from .world_cache import moments
 
-SHOWN_ROWS = 200
+MAX_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def sides(text: str) -> tuple[int, int | None] | None:
     return int(session), int(at) if at.isascii() and at.isdigit() and len(at) < 10 else None
 
 
-def compared(one: Side, other: Side) -> dict[str, Any]:
+def compare_moments(one: Side, other: Side) -> dict[str, Any]:
     """Return the comparison of both moments. Raises NotRebuilt."""
     first, second = moments(one.session)[one.at].world, moments(other.session)[other.at].world
     mine, theirs = list_calls(one), list_calls(other)
@@ -47,7 +47,7 @@ def compared(one: Side, other: Side) -> dict[str, Any]:
         "other": other,
         "common": mine[:common],
         "apart": ((one, mine[common:]), (other, theirs[common:])),
-        "tables": [(name, found[:SHOWN_ROWS], len(found)) for name, found in tables.items()],
+        "tables": [(name, found[:MAX_ROWS], len(found)) for name, found in tables.items()],
         "rows": len(rows),
         "digests": (first.digest(), second.digest()),
         "same": first.digest() == second.digest(),

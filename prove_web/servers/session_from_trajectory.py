@@ -11,7 +11,7 @@ from mcp_servers.kit import ToolError
 from prove_web.accounts.models import Project, User
 from training_worker.prove.trajectory import Example, ExecutedCall, ToolCall
 
-from .arguments import checked
+from .arguments import validate_arguments
 from .models import LiveSession, SessionCall, Source
 from .session_services import MOST_CALLS, TITLE
 
@@ -69,7 +69,7 @@ def of_rollout(calls: Iterable[ExecutedCall], most: int) -> list[Made]:
 
 def keepable(call: ToolCall) -> bool:
     try:
-        return call.arguments is not None and checked(call.arguments) is not None
+        return call.arguments is not None and validate_arguments(call.arguments) is not None
     except ToolError:
         return False
 

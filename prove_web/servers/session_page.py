@@ -11,16 +11,16 @@ from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.kit import ToolError
 from mcp_servers.world import World
 
-from .arguments import FORM, JSON, CallForm, checked
+from .arguments import FORM, JSON, CallForm, validate_arguments
 from .catalogue import card, search
 from .entity_autocomplete import LISTED, search_entities
 from .field_errors import of_refusal
-from .listing import sorting
+from .listing import build_sort_state
 from .models import LiveSession, SavedCall, SessionCall
 from .result import result
 from .tables import RowChange, changes, overview, view
-from .views.parts import PAGE, paged, typed
-from .world_cache import Moment, NotRebuilt, WorldDiffers, faults_of, met, moments
+from .views.parts import PAGE, paginate_rows, read_search_param
+from .world_cache import Moment, NotRebuilt, WorldDiffers, faults_of, get_injected_faults, moments
 
 
 def context(
@@ -40,7 +40,7 @@ def context(
     at = number(request.GET.get("at"), len(known) - 1) if at is None else at
     changed = list(changes(known[at - 1].world, known[at].world)) if at else []
     made = session.calls.select_related("made_by").filter(position=at).first() if at else None
-    shown: dict[str, Any] = {
+    values: dict[str, Any] = {
         **base,
         "last": len(known) - 1,
         "at": at,
@@ -56,9 +56,11 @@ def context(
         **history(request, session, known, at),
         **(result(request, made, known, changed) if made else {}),
     }
-    shown |= state(request, known[at], changed, shown["form"].tool.name if shown["form"] else made.tool if made else "")
-    shown["in_form"] = bool(shown["form"] and made and request.GET.get("from") == str(at))
-    return shown
+    values |= state(
+        request, known[at], changed, values["form"].tool.name if values["form"] else made.tool if made else ""
+    )
+    values["in_form"] = bool(values["form"] and made and request.GET.get("from") == str(at))
+    return values
 
 
 def number(text: str | None, most: int) -> int:
@@ -73,7 +75,7 @@ def has(session: LiveSession, tool: str) -> bool:
 def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallForm | None) -> dict[str, Any]:
     """Return the matching tools, or the form of the selected tool with ids of the world to choose from."""
     form = form or parse_call_form(request, session)
-    text = typed(request, "find_tool")
+    text = read_search_param(request, "find_tool")
     types = sorted(set(form.tool.ids.values())) if form else []
     offered = {each: search_entities(now.world, each, "", LISTED)[0] for each in types}
     entries = search(text, servers=session.servers) if form is None else []
@@ -92,20 +94,20 @@ def parse_call_form(request: HttpRequest, session: LiveSession) -> CallForm | No
     tool, mode = TOOLS[name][1], JSON if request.GET.get("mode") == JSON else FORM
     if "from" in request.GET:
         call = session.calls.filter(position=number(request.GET["from"], 10**9), tool=name).first()
-        return of_call(call, mode) if call else CallForm.filled(tool, {}, mode)
+        return of_call(call, mode) if call else CallForm.from_arguments(tool, {}, mode)
     if "given" in request.GET:
-        return CallForm.filled(tool, parse_arguments(request.GET["given"]), mode)
+        return CallForm.from_arguments(tool, parse_arguments(request.GET["given"]), mode)
     if "saved" in request.GET:
-        kept = SavedCall.objects.filter(organisation=session.project.organisation_id, tool=name)
-        one = kept.filter(pk=number(request.GET["saved"], 10**9)).first()
-        return CallForm.filled(tool, one.arguments if one else {}, mode)
-    return CallForm.filled(tool, {}, mode)
+        saved = SavedCall.objects.filter(organisation=session.project.organisation_id, tool=name)
+        one = saved.filter(pk=number(request.GET["saved"], 10**9)).first()
+        return CallForm.from_arguments(tool, one.arguments if one else {}, mode)
+    return CallForm.from_arguments(tool, {}, mode)
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
     """Parse the arguments in a URL; none if they are invalid."""
     try:
-        return checked(text)
+        return validate_arguments(text)
     except ToolError:
         return {}
 
@@ -113,7 +115,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
 def of_call(call: SessionCall, mode: str = FORM) -> CallForm:
     """Return the form that repeats this call, with its refusal beside the fields."""
     tool = TOOLS[call.tool][1]
-    form = CallForm.filled(tool, call.arguments, mode)
+    form = CallForm.from_arguments(tool, call.arguments, mode)
     if not call.ok:
         form.errors, form.error = of_refusal(tool, call.arguments, call.text)
         if form.mode == JSON:
@@ -125,8 +127,8 @@ def history(request: HttpRequest, session: LiveSession, known: tuple[Moment, ...
     """Return a page of the calls, newest first, each with its changes: the requested page, or the one with `at`."""
     rows = session.calls.select_related("made_by").order_by("-position")
     pages = Paginator(rows, PAGE)
-    asked = request.GET.get("calls") or (max(0, len(known) - 1 - at) // PAGE + 1 if at else None)
-    page = pages.get_page(asked)
+    number = request.GET.get("calls") or (max(0, len(known) - 1 - at) // PAGE + 1 if at else None)
+    page = pages.get_page(number)
     return {"calls": page, "steps": [step(call, known) for call in page]}
 
 
@@ -138,7 +140,7 @@ def step(call: SessionCall, known: tuple[Moment, ...]) -> dict[str, Any]:
         "call": call,
         "changed": sum(1 for _ in changes(known[position - 1].world, known[position].world)),
         "as_recorded": known[position].as_recorded,
-        "met": met(known, position),
+        "met": get_injected_faults(known, position),
     }
 
 
@@ -148,22 +150,22 @@ def state(request: HttpRequest, moment: Moment, changed: list[RowChange], tool: 
     The table is the requested one, else the one that the call changed, else the first of the tool's server. Changed
     rows come first unless another order is requested.
     """
-    world, find, order = moment.world, typed(request, "find"), typed(request, "sort")
+    world, find, order = moment.world, read_search_param(request, "find"), read_search_param(request, "sort")
     first = f"{changed[0].server}.{changed[0].table}" if changed else first_table(world, tool)
     table = view(world, request.GET.get("table") or first, find)
     touched = {each.id: each.how for each in changed if (each.server, each.table) == (table.server, table.table)}
     order = order if order.removeprefix("-") in table.columns else ""
-    ordered = table.sorted(order) if order else sorted(table.rows, key=lambda row: row.id not in touched)
-    page = paged(request, ordered)
-    shown = [(touched.get(row.id, ""), cells) for row, cells in zip(page, table.format_rows(list(page)), strict=True)]
+    ordered = table.sort_rows(order) if order else sorted(table.rows, key=lambda row: row.id not in touched)
+    page = paginate_rows(request, ordered)
+    rows = [(touched.get(row.id, ""), cells) for row, cells in zip(page, table.format_rows(list(page)), strict=True)]
     return {
         "tables": overview(world),
         "changed_tables": {f"{each.server}.{each.table}" for each in changed},
         "table": table,
-        "heads": [{"title": name, **sorting(name, order)} for name in table.columns],
+        "heads": [{"title": name, **build_sort_state(name, order)} for name in table.columns],
         "gone_rows": [each for each in changed if each.id in touched and each.how == "removed"],
         "page": page,
-        "rows": shown,
+        "rows": rows,
         "find": find,
         "sort": order,
     }
@@ -175,5 +177,5 @@ def first_table(world: World, tool: str) -> str:
     return next((f"{name}.{tables[0][0]}" for name, tables in overview(world) if name == server and tables), "")
 
 
-def gone(session: LiveSession) -> bool:
+def has_missing_server(session: LiveSession) -> bool:
     return any(name not in SERVERS for name in session.servers)

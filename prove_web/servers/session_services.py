@@ -15,7 +15,7 @@ from prove_web.accounts.models import User
 from prove_web.live.message_broker import hint_session
 
 from .models import LiveSession, SessionCall, Source
-from .world_cache import Moment, after, cache, check_opening, moments, written
+from .world_cache import Moment, cache, check_opening, fork_world, format_faults, moments
 
 MOST_TRIES = 20
 MOST_CALLS = 5_000  # of one session, because all of them are replayed if it is not cached
@@ -23,11 +23,11 @@ CLIENT = 80
 TITLE = 80
 
 
-class Busy(Exception):
+class SessionBusyError(Exception):
     """Concurrent calls in this session took the next position too often."""
 
 
-class Full(Exception):
+class SessionFullError(Exception):
     """The session has the maximum number of calls; a fork of its initial state has room."""
 
 
@@ -36,26 +36,26 @@ def make(
 ) -> SessionCall:
     """Call a tool in the newest state. Concurrent calls are serialized: the later one sees the changes of the earlier.
 
-    `client` names the MCP client; None for a manual call. Raises Busy, Full and NotRebuilt.
+    `client` names the MCP client; None for a manual call. Raises SessionBusyError, SessionFullError and NotRebuilt.
     """
     for _ in range(MOST_TRIES):
         if call := attempt(session, user, tool, arguments, client):
             transaction.on_commit(partial(hint_session, session.pk))
             return call
-    raise Busy
+    raise SessionBusyError
 
 
 def attempt(
     session: LiveSession, user: User, tool: str, arguments: dict[str, Any], client: str | None
 ) -> SessionCall | None:
-    """Return the call, or None if another one took its position meanwhile. Raises Full and NotRebuilt."""
+    """Return the call, or None if another one took its position meanwhile. Raises SessionFullError and NotRebuilt."""
     known = moments(session)
     if len(known) > MOST_CALLS:
-        raise Full
+        raise SessionFullError
     stored = LiveSession.objects.filter(pk=session.pk)
     faults, session.opening = stored.values_list("faults", "opening").first() or ("", "")
     check_opening(session, known[0].world)
-    world = after(known[-1], faults)
+    world = fork_world(known[-1], faults)
     began = time.perf_counter_ns()
     reply = world.call(tool, arguments)
     took = (time.perf_counter_ns() - began) // 1000
@@ -123,7 +123,7 @@ def copy(session: LiveSession, user: User, title: str, code: str, at: int) -> Li
 
 def set_faults(session: LiveSession, faults: Faults | None) -> None:
     """Set the faults for the next calls. Earlier calls keep theirs, so a replay gives the same results."""
-    session.faults = written(faults)
+    session.faults = format_faults(faults)
     session.save(update_fields=["faults"])
     transaction.on_commit(partial(hint_session, session.pk))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mcp_servers.catalogue import TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.trajectories.fork_view import origin_of
-from prove_web.trajectories.manual_dataset import keep
+from prove_web.trajectories.manual_dataset import add_manual_example
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.synthesis import manual
 from training_worker.prove.trajectory import WorldRef
@@ -18,7 +18,7 @@ LONGEST = 4_000  # characters of a user message
 MOST = 60  # calls to choose from
 
 
-def offered(session: LiveSession, at: int) -> list[SessionCall]:
+def list_usable_calls(session: LiveSession, at: int) -> list[SessionCall]:
     """Return the calls that a trajectory can use: the newest up to a moment, oldest first."""
     return list(session.calls.filter(position__lte=at).order_by("-position")[:MOST])[::-1]
 
@@ -37,7 +37,7 @@ def save_trajectory(
     """
     made = build_calls(calls, used, said)
     world = WorldRef(session.seed, tuple(session.servers), session.size)
-    return keep(project, user, lambda id: manual.example_of(id, world, made), origin_of(session))
+    return add_manual_example(project, user, lambda id: manual.example_of(id, world, made), origin_of(session))
 
 
 def build_calls(calls: list[SessionCall], used: list[SessionCall], said: Mapping[int, str]) -> list[manual.ManualCall]:
@@ -51,11 +51,11 @@ def build_calls(calls: list[SessionCall], used: list[SessionCall], said: Mapping
     return made
 
 
-def chosen(calls: list[SessionCall]) -> list[SessionCall]:
+def select_successful_calls(calls: list[SessionCall]) -> list[SessionCall]:
     """Return the successful calls, because a refused call is not part of the ground truth."""
     return [each for each in calls if each.ok and each.tool in TOOLS]
 
 
-def tidy(words: str) -> str:
+def normalise_user_message(words: str) -> str:
     """Normalise a user message to one line."""
     return " ".join(words.replace("\0", "").split())[:LONGEST]

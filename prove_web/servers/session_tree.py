@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .listing import counted
+from .listing import annotate_call_counts
 from .models import LiveSession
 
 MOST_LEVELS = 50
@@ -37,10 +37,12 @@ def family(session: LiveSession) -> list[Branch]:
     """Return all sessions of the tree, each after its parent; one query for each level."""
     root = root_of(session)
     related = LiveSession.objects.select_related("created_by", "project__organisation")
-    known = {one.pk: one for one in counted(related).filter(pk=root.pk)}
+    known = {one.pk: one for one in annotate_call_counts(related).filter(pk=root.pk)}
     level = list(known)
     while level and len(known) < MOST:
-        found = list(counted(related).filter(parent__in=level, project=root.project_id)[: MOST - len(known)])
+        found = list(
+            annotate_call_counts(related).filter(parent__in=level, project=root.project_id)[: MOST - len(known)]
+        )
         level = [one.pk for one in found if one.pk not in known]
         known |= {one.pk: one for one in found}
     under: dict[int | None, list[LiveSession]] = {}

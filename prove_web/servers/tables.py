@@ -36,7 +36,7 @@ class View:
     def format_rows(self, rows: list[Any]) -> list[list[str]]:
         return [list(map(show, as_json(self.kind, row).values())) for row in rows]
 
-    def sorted(self, by: str) -> list[Any]:
+    def sort_rows(self, by: str) -> list[Any]:
         """Return the rows sorted by a column, in reverse with `-` before it; unsorted for an unknown name."""
         name = by.removeprefix("-")
         if name not in self.columns:
@@ -92,11 +92,11 @@ def differences(one: World, other: World) -> Iterator[RowChange]:
         if server not in one.sessions:
             continue
         then, now = one.sessions[server].state.tables(), session.state.tables()
-        changed = {table: apart(then[table], rows) for table, rows in now.items()}
+        changed = {table: find_differing_rows(then[table], rows) for table, rows in now.items()}
         yield from iter_row_changes(server, session.state.row_types(), changed)
 
 
-def apart(then: Any, now: Any) -> dict[str, tuple[Any, Any]]:
+def find_differing_rows(then: Any, now: Any) -> dict[str, tuple[Any, Any]]:
     """Return by id the rows of two tables that are not equal; None for a missing row."""
     ids = dict.fromkeys([*(row.id for row in then), *(row.id for row in now)])
     pairs = {id: (then.get(id), now.get(id)) for id in ids}

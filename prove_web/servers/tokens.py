@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from prove_web.accounts import audit
 from prove_web.accounts.models import User
-from prove_web.accounts.permissions import Action, can
-from prove_web.accounts.second_factor import lacks
+from prove_web.accounts.permissions import Action, has_permission
+from prove_web.accounts.second_factor import needs_second_factor
 from prove_web.api.models import ApiToken
 
 from .models import ConnectToken, LiveSession
@@ -43,23 +43,27 @@ def issue(
     """Create a token of this session. Return it and its text, which is not stored."""
     text = secrets.token_urlsafe(BYTES)
     who = {"made_by": user, "made_with": made_with}
-    made = ConnectToken.objects.create(session=session, hash=hashed(text), name=name, writes=writes, **who)
+    made = ConnectToken.objects.create(session=session, hash=hash_token(text), name=name, writes=writes, **who)
     return made, text
 
 
-def hashed(text: str) -> str:
+def hash_token(text: str) -> str:
     """Return the token's hash; a plain hash is enough, because the text is random and long."""
     return sha256(text.encode()).hexdigest()
 
 
-def admitted(text: str) -> ConnectToken | None:
+def authenticate_session_token(text: str) -> ConnectToken | None:
     """Return the token of this text and record its use; None if it is revoked or its creator may not call tools."""
     related = ("session__project__organisation", "made_by")
-    good = Q(made_with=None) | Q(made_with__in=ApiToken.objects.good())
-    found = ConnectToken.objects.filter(good, hash=hashed(text), revoked_at=None).select_related(*related).first()
-    if found is None or not found.made_by.is_active or not can(found.made_by, Action.ANNOTATE, found.session.project):
+    good = Q(made_with=None) | Q(made_with__in=ApiToken.objects.filter_valid())
+    found = ConnectToken.objects.filter(good, hash=hash_token(text), revoked_at=None).select_related(*related).first()
+    if (
+        found is None
+        or not found.made_by.is_active
+        or not has_permission(found.made_by, Action.ANNOTATE, found.session.project)
+    ):
         return None
-    if lacks(found.made_by, found.session.project.organisation):
+    if needs_second_factor(found.made_by, found.session.project.organisation):
         return None
     now = timezone.now()
     stale = ConnectToken.objects.filter(Q(used_at=None) | Q(used_at__lt=now - NOTED), pk=found.pk)

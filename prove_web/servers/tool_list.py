@@ -9,14 +9,14 @@ from typing import Any
 from django.http import HttpRequest
 
 from prove_web.accounts.models import Project
-from prove_web.environments.enabled_servers import offered
+from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.experiments.models import Run
 from prove_web.trajectories.models import Dataset
 
 from . import usage
 from .catalogue import MARKS, Entry, search
-from .listing import sorting
-from .views.parts import typed
+from .listing import build_sort_state
+from .views.parts import read_search_param
 
 COLUMNS = {
     "tool": "Tool",
@@ -57,15 +57,18 @@ class ToolListParams:
     sort: str
 
     @classmethod
-    def of(cls, request: HttpRequest, servers: tuple[str, ...]) -> ToolListParams:
-        one = {name: typed(request, name) for name in ("server", "kind", "takes", "gives", "used", "data", "sort")}
+    def from_request(cls, request: HttpRequest, servers: tuple[str, ...]) -> ToolListParams:
+        one = {
+            name: read_search_param(request, name)
+            for name in ("server", "kind", "takes", "gives", "used", "data", "sort")
+        }
         return cls(
-            text=typed(request, "q"),
+            text=read_search_param(request, "q"),
             server=one["server"] if one["server"] in servers else "",
             kind=one["kind"] if one["kind"] in MARKS else "",
             takes=one["takes"],
             gives=one["gives"],
-            sensitive=typed(request, "sensitive") == "1",
+            sensitive=read_search_param(request, "sensitive") == "1",
             used=one["used"] if one["used"] in USED else "",
             data=one["data"],
             sort=one["sort"] if one["sort"].removeprefix("-") in COLUMNS else "",
@@ -99,7 +102,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
 }
 
 
-def ordered(rows: list[Row], sort: str) -> list[Row]:
+def sort_rows(rows: list[Row], sort: str) -> list[Row]:
     """Sort the rows; without an order they stay as they are. Missing values come last in either direction."""
     if not sort:
         return rows
@@ -109,24 +112,24 @@ def ordered(rows: list[Row], sort: str) -> list[Row]:
     return known + [row for row in rows if value(row) is None]
 
 
-def listed(request: HttpRequest, project: Project) -> tuple[list[Row], dict[str, Any]]:
+def build_tool_list(request: HttpRequest, project: Project) -> tuple[list[Row], dict[str, Any]]:
     """Return the rows that the URL requests, and the rest of the page's context."""
-    servers = offered(project)
-    asked, data, runs = ToolListParams.of(request, servers), usage.datasets(project), usage.runs(project)
-    chosen: Dataset | None = next((one for one in data if str(one.number) == asked.data), data[0] if data else None)
+    servers = list_enabled_servers(project)
+    params, data, runs = ToolListParams.from_request(request, servers), usage.datasets(project), usage.runs(project)
+    chosen: Dataset | None = next((one for one in data if str(one.number) == params.data), data[0] if data else None)
     last: Run | None = runs[0] if runs else None
     held = usage.in_dataset(chosen) if chosen else None
     called = usage.in_run(last) if last else {}
-    rows = [row(entry, held, called) for entry in asked.entries(servers)]
-    if asked.used and held is not None:
-        rows = [each for each in rows if bool(each.used) == (asked.used == "yes")]
-    heads = [{"key": key, "title": title, **sorting(key, asked.sort)} for key, title in COLUMNS.items()]
+    rows = [row(entry, held, called) for entry in params.entries(servers)]
+    if params.used and held is not None:
+        rows = [each for each in rows if bool(each.used) == (params.used == "yes")]
+    heads = [{"key": key, "title": title, **build_sort_state(key, params.sort)} for key, title in COLUMNS.items()]
     for head in heads:
         if head["key"] in ("used", "success") and not head["now"]:
             head["next"] = f"-{head['key']}"  # descending first
     total = len(search(servers=servers))
-    shown = {"asked": asked, "data": data, "chosen": chosen, "last": last, "heads": heads, "total": total}
-    return ordered(rows, asked.sort), shown | {"servers": servers, "kinds": MARKS.items(), "useds": USED.items()}
+    context = {"params": params, "data": data, "chosen": chosen, "last": last, "heads": heads, "total": total}
+    return sort_rows(rows, params.sort), context | {"servers": servers, "kinds": MARKS.items(), "useds": USED.items()}
 
 
 def row(entry: Entry, held: Any, called: usage.Tally) -> Row:

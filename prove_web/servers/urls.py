@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views import calling, catalogue, connecting, faulty, graph, session_pages, sessions, tool
+from .views import catalogue, connect_client, faulty, graph, session_actions, session_pages, sessions, tool
 
 urlpatterns = [
     path("servers/", catalogue.servers, name="servers"),
@@ -19,14 +19,14 @@ urlpatterns = [
     path("sessions/new/", sessions.new, name="session-new"),
     path("sessions/<int:session>/", sessions.session, name="session"),
     path("sessions/compare/", session_pages.compare, name="session-compare"),
-    path("sessions/<int:session>/call/", calling.call, name="session-call"),
+    path("sessions/<int:session>/call/", session_actions.call, name="session-call"),
     path("sessions/<int:session>/pick/", sessions.pick, name="session-pick"),
-    path("sessions/<int:session>/fork/", calling.fork, name="session-fork"),
-    path("sessions/<int:session>/reset/", calling.reset, name="session-reset"),
-    path("sessions/<int:session>/remove/", calling.remove, name="session-remove"),
-    path("sessions/<int:session>/connect/", connecting.connect, name="session-connect"),
-    path("sessions/<int:session>/connect/new/", connecting.new, name="session-token"),
-    path("sessions/<int:session>/connect/<int:token>/revoke/", connecting.revoke, name="session-token-revoke"),
+    path("sessions/<int:session>/fork/", session_actions.fork, name="session-fork"),
+    path("sessions/<int:session>/reset/", session_actions.reset, name="session-reset"),
+    path("sessions/<int:session>/remove/", session_actions.remove, name="session-remove"),
+    path("sessions/<int:session>/connect/", connect_client.connect, name="session-connect"),
+    path("sessions/<int:session>/connect/new/", connect_client.new, name="session-token"),
+    path("sessions/<int:session>/connect/<int:token>/revoke/", connect_client.revoke, name="session-token-revoke"),
     path("sessions/<int:session>/faults/", faulty.faults, name="session-faults"),
     path("sessions/<int:session>/branches/", sessions.branches, name="session-branches"),
     path("sessions/<int:session>/save/", session_pages.save, name="call-save"),

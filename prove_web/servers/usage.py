@@ -21,7 +21,7 @@ Tally = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Used:
+class ToolUsage:
     """A dataset or run that uses a tool: `count` conversations, or calls of which `failures` failed."""
 
     thing: Dataset | Run
@@ -71,13 +71,13 @@ def in_run(run: Run) -> Tally:
 @lru_cache(maxsize=64)
 def _in_run(run: int, made: datetime, newest: int) -> Tally:
     """Count with a cache, which a new `newest` invalidates when the run has continued."""
-    told = Run.objects.get(pk=run).points.filter(metrics__has_key=TOOLS)
-    found = count(told.values_list(f"metrics__{TOOLS}", flat=True))
+    points = Run.objects.get(pk=run).points.filter(metrics__has_key=TOOLS)
+    found = count(points.values_list(f"metrics__{TOOLS}", flat=True))
     return {name: (calls, found.failures[name]) for name, calls in found.calls.items()}
 
 
-def of_tool(project: Project, tool: str) -> tuple[list[Used], list[Used]]:
+def of_tool(project: Project, tool: str) -> tuple[list[ToolUsage], list[ToolUsage]]:
     """Return the datasets and the runs that use a tool, newest first."""
-    held = [Used(each, in_dataset(each)[tool]) for each in datasets(project)]
-    called = [Used(each, *in_run(each).get(tool, (0, 0))) for each in runs(project)]
+    held = [ToolUsage(each, in_dataset(each)[tool]) for each in datasets(project)]
+    called = [ToolUsage(each, *in_run(each).get(tool, (0, 0))) for each in runs(project)]
     return [each for each in held if each.count], [each for each in called if each.count]

@@ -8,13 +8,13 @@ from threading import Lock
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.faults import KINDS, Faults, Injected
+from mcp_servers.faults import KINDS, Faults, InjectedFault
 from mcp_servers.kit import Reply
 from mcp_servers.world import World
 
 from .models import LiveSession
 
-KEPT = 64
+CAPACITY = 64
 
 
 class NotRebuilt(Exception):
@@ -51,29 +51,29 @@ class Cache:
 
     def __init__(self, most: int):
         self.most, self.lock = most, Lock()
-        self.kept: OrderedDict[Any, tuple[Moment, ...]] = OrderedDict()
+        self.entries: OrderedDict[Any, tuple[Moment, ...]] = OrderedDict()
 
     def get(self, session: LiveSession) -> tuple[Moment, ...]:
         with self.lock:
-            if self.key(session) in self.kept:
-                self.kept.move_to_end(self.key(session))
-            return self.kept.get(self.key(session), ())
+            if self.key(session) in self.entries:
+                self.entries.move_to_end(self.key(session))
+            return self.entries.get(self.key(session), ())
 
     def put(self, session: LiveSession, moments: tuple[Moment, ...]) -> None:
         """Store these moments, unless another thread has stored more."""
         with self.lock:
-            if len(moments) > len(self.kept.get(self.key(session), ())):
-                self.kept[self.key(session)] = moments
-            self.kept.move_to_end(self.key(session))
-            while len(self.kept) > self.most:
-                self.kept.popitem(last=False)
+            if len(moments) > len(self.entries.get(self.key(session), ())):
+                self.entries[self.key(session)] = moments
+            self.entries.move_to_end(self.key(session))
+            while len(self.entries) > self.most:
+                self.entries.popitem(last=False)
 
     @staticmethod
     def key(session: LiveSession) -> Any:
         return session.pk, session.created_at
 
 
-cache = Cache(KEPT)
+cache = Cache(CAPACITY)
 
 
 def moments(session: LiveSession) -> tuple[Moment, ...]:
@@ -81,24 +81,24 @@ def moments(session: LiveSession) -> tuple[Moment, ...]:
 
     Raises NotRebuilt.
     """
-    found = list(cache.get(session) or (opening(session),))
+    found = list(cache.get(session) or (build_initial_moment(session),))
     check_opening(session, found[0].world)
     for call in session.calls.filter(position__gte=len(found)):
-        world = after(found[-1], call.faults)
+        world = fork_world(found[-1], call.faults)
         reply = world.call(call.tool, call.arguments)
         found.append(Moment(world, reply == Reply(call.ok, call.text)))
     cache.put(session, tuple(found))
     return tuple(found)
 
 
-def after(moment: Moment, faults: str) -> World:
+def fork_world(moment: Moment, faults: str) -> World:
     """Return a fork of this moment's world with these faults."""
     world = moment.world.fork()
     world.faults = Faults.parse(faults) if faults else None
     return world
 
 
-def met(known: tuple[Moment, ...], position: int) -> tuple[Injected, ...]:
+def get_injected_faults(known: tuple[Moment, ...], position: int) -> tuple[InjectedFault, ...]:
     """Return the injected faults of the call at this position; a call has at most one."""
     return known[position].world.injected[len(known[position - 1].world.injected) :]
 
@@ -108,7 +108,7 @@ def faults_of(session: LiveSession) -> Faults | None:
     return Faults.parse(session.faults) if session.faults else None
 
 
-def written(faults: Faults | None) -> str:
+def format_faults(faults: Faults | None) -> str:
     """Format faults as `Faults.parse` reads them; empty if no call would get any."""
     if faults is None or not any(faults.share(kind) for kind in KINDS):
         return ""
@@ -121,7 +121,7 @@ def check_opening(session: LiveSession, world: World) -> None:
         raise WorldDiffers
 
 
-def opening(session: LiveSession) -> Moment:
+def build_initial_moment(session: LiveSession) -> Moment:
     """Return the session before its first call. Raises ServerGone."""
     if gone := [name for name in session.servers if name not in SERVERS]:
         raise ServerGone(", ".join(gone))

@@ -15,7 +15,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import User
-from prove_web.accounts.permissions import anyone
+from prove_web.accounts.permissions import allow_anyone
 from prove_web.accounts.roles import Role
 from prove_web.live.deltas import deltas
 from prove_web.live.models import Job, JobEvent
@@ -23,10 +23,10 @@ from prove_web.review.blinding import Blind
 from prove_web.trajectories.models import Trajectory
 
 from . import guest_sanitizer
-from .guest_sanitizer import Words, without
-from .links import admitted, count
+from .guest_sanitizer import Words, build_redactor
+from .links import count, find_open_share
 from .models import Share
-from .share_scope import ASKED_FOR, Reach, match_of, part_of
+from .share_scope import OPEN_PARTS, Reach, match_of, part_of
 
 # A link to a trajectory, opened by a signed-in user who has yet to review it blind.
 
@@ -42,8 +42,8 @@ def waits(share: Share, user: Any) -> bool:
     if page is None or not user.is_authenticated:
         return False
     named = {"dataset__number": page.kwargs["dataset"], "example": page.kwargs["example"]}
-    keys = Trajectory.objects.of(share.project).filter(**named).values_list("pk", "parent")
-    return bool(Blind(user, share.project).among(key for row in keys for key in row if key))
+    keys = Trajectory.objects.filter_by_project(share.project).filter(**named).values_list("pk", "parent")
+    return bool(Blind(user, share.project).find_hidden_ids(key for row in keys for key in row if key))
 
 
 # Hidden from everybody outside the team: people's identities, and where the site stores its data.
@@ -68,10 +68,10 @@ def words_of(share: Share) -> Words:
     )
     known = {email for email, *_ in people} | machine() | machines(share)
     if share.kind in CONVERSATIONS:
-        return without(known - LOCAL)
+        return build_redactor(known - LOCAL)
     for _, username, first, last in people:
         known |= {username, f"{first} {last}".strip()}
-    return without(known - LOCAL, PRIVATE)
+    return build_redactor(known - LOCAL, PRIVATE)
 
 
 def machines(share: Share) -> set[str]:
@@ -93,7 +93,7 @@ HEADERS = {
     "Cache-Control": "private, no-store",
     "X-Robots-Tag": "noindex, nofollow",
 }
-TOLD = ("step", "held_out", "rewound")  # events of a run from which its charts are drawn
+CHART_EVENTS = ("step", "held_out", "rewound")  # events of a run from which its charts are drawn
 STANDS = ("state", "state_name", "done", "total", "seconds_left", "at_work")
 
 
@@ -104,31 +104,33 @@ class Visitor(AnonymousUser):
         return 0  # an id that no row has
 
 
-@anyone
+@allow_anyone
 @require_safe
-def shared(request: Any, secret: str) -> HttpResponse:
+def render_shared_page(request: Any, secret: str) -> HttpResponse:
     return answer(request, secret)
 
 
-@anyone
+@allow_anyone
 @require_safe
 def shared_part(request: Any, secret: str, part: str) -> HttpResponse:
     return answer(request, secret, part)
 
 
-@anyone
+@allow_anyone
 @require_safe
 def shared_live(request: Any, secret: str) -> HttpResponse:
     """Return new events of a shown run, as the team's socket sends them: `?job=…&after=<cursor>`."""
-    share = admitted(secret)
-    asked, after = request.GET.get("job", ""), request.GET.get("after", "0")
+    share = find_open_share(secret)
+    job, after = request.GET.get("job", ""), request.GET.get("after", "0")
     jobs = {str(run.job_id) for run in Reach(share, secret).runs()} if share else set()
-    told = deltas(asked, int(after)) if asked in jobs and after.isdecimal() and len(after) < 19 else None
-    if told is None:
-        return gone(request)
-    told["summary"] = {name: told["summary"][name] for name in STANDS}
-    told["events"] = [{**each, "data": numbers(each["data"])} for each in told["events"] if each["kind"] in TOLD]
-    return JsonResponse(told, headers=HEADERS)
+    changes = deltas(job, int(after)) if job in jobs and after.isdecimal() and len(after) < 19 else None
+    if changes is None:
+        return render_not_found_page(request)
+    changes["summary"] = {name: changes["summary"][name] for name in STANDS}
+    changes["events"] = [
+        {**each, "data": numbers(each["data"])} for each in changes["events"] if each["kind"] in CHART_EVENTS
+    ]
+    return JsonResponse(changes, headers=HEADERS)
 
 
 def numbers(data: dict[str, Any]) -> dict[str, Any]:
@@ -137,25 +139,25 @@ def numbers(data: dict[str, Any]) -> dict[str, Any]:
 
 def answer(request: Any, secret: str, part: str | None = None) -> HttpResponse:
     """Render the team's page for a user without any membership, then sanitize the result."""
-    share = admitted(secret)
+    share = find_open_share(secret)
     if share is None:
-        return gone(request)
+        return render_not_found_page(request)
     reach = Reach(share, secret)
     match = reach.match(share.path if part is None else part)
-    if match is None or part_of(request.get_full_path()) not in ASKED_FOR:
-        return gone(request)
+    if match is None or part_of(request.get_full_path()) not in OPEN_PARTS:
+        return render_not_found_page(request)
     if waits(share, request.user):
-        return to_the_team(request, share) if part is None else gone(request)
+        return to_the_team(request, share) if part is None else render_not_found_page(request)
     become_guest(request, share, reach)
     request.resolver_match, request.GET = match, reach.query(request.GET)
     parts = {name: value for name, value in match.kwargs.items() if name not in ("organisation", "project")}
     try:
         made = match.func.__wrapped__(request, **parts)
     except (Http404, PermissionDenied):
-        return gone(request)
+        return render_not_found_page(request)
     if part is None and request.method == "GET" and not request.htmx:
         count(share)
-    return fit(request, made, reach)
+    return sanitize_response(request, made, reach)
 
 
 def to_the_team(request: Any, share: Share) -> HttpResponse:
@@ -172,20 +174,20 @@ def become_guest(request: Any, share: Share, reach: Reach) -> None:
     request.share, request.shared_at = share, reach.base
 
 
-def fit(request: Any, made: HttpResponse, reach: Reach) -> HttpResponse:
+def sanitize_response(request: Any, made: HttpResponse, reach: Reach) -> HttpResponse:
     """Return the response without what visitors may not see; only pages and JSON are passed on."""
     kind = made.headers.get("Content-Type", "").partition(";")[0]
     rewrite = {"text/html": guest_sanitizer.page, "application/json": guest_sanitizer.data}.get(kind)
     if made.status_code in (204, 304):
         return HttpResponse(status=made.status_code, headers=HEADERS)
     if made.status_code >= 300 or made.streaming or rewrite is None:
-        return gone(request)
+        return render_not_found_page(request)
     request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)  # of removed forms: a visitor gets no cookie
     text = rewrite(made.content.decode(), reach, words_of(reach.share))
     return HttpResponse(text, content_type=made.headers["Content-Type"], headers=HEADERS)
 
 
-def gone(request: Any) -> HttpResponse:
+def render_not_found_page(request: Any) -> HttpResponse:
     """Return the same page for everything missing or expired, so that nobody can tell them apart."""
     text = render_to_string("sharing/gone.html", request=request)
     return HttpResponse(text, status=404, headers=HEADERS)

@@ -23,7 +23,7 @@ class Text:
     text: str
     raw: bool = False
 
-    def written(self) -> Iterator[str]:
+    def iter_html(self) -> Iterator[str]:
         yield self.text if self.raw else escape(self.text, quote=False)
 
 
@@ -36,14 +36,14 @@ class Element:
     inside: list[Element | Text] = field(default_factory=list)
     empty: bool = False  # written as <tag/>
 
-    def written(self) -> Iterator[str]:
+    def iter_html(self) -> Iterator[str]:
         if self.tag:
-            told = "".join(
+            attributes = "".join(
                 f" {name}" if value is None else f' {name}="{escape(value)}"' for name, value in self.attributes.items()
             )
-            yield f"<{self.tag}{told}{'/' if self.empty else ''}>"
+            yield f"<{self.tag}{attributes}{'/' if self.empty else ''}>"
         for each in self.inside:
-            yield from each.written()
+            yield from each.iter_html()
         if self.tag and not self.empty and self.tag not in VOID:
             yield f"</{self.tag}>"
 
@@ -89,7 +89,7 @@ def read(html: str) -> Element:
 
 
 def write(root: Element) -> str:
-    return "".join(root.written())
+    return "".join(root.iter_html())
 
 
 LOADS = ("load", "revealed", "intersect")  # triggers of parts that the page requests by itself
@@ -132,12 +132,12 @@ class Guest:
 
     def visit(self, element: Element, within: bool = False) -> bool:
         """Sanitize an element; return False if the section that it is `within` must be removed."""
-        kept: list[Element | Text] = []
+        remaining: list[Element | Text] = []
         within = within or element.tag == "section"
         for each in element.inside:
             if isinstance(each, Text):
                 each.text = self.render_text(element, each)
-                kept.append(each)
+                remaining.append(each)
             elif self.acts(each):
                 continue
             elif self.out_of_reach(each) or not self.visit(each, within):
@@ -145,8 +145,8 @@ class Guest:
                     return False
             else:
                 self.lead(each)
-                kept.append(each)
-        element.inside = kept
+                remaining.append(each)
+        element.inside = remaining
         return True
 
     def render_text(self, element: Element, text: Text) -> str:
@@ -161,14 +161,14 @@ class Guest:
         if element.tag == "form":
             looks = (element.attributes.get("method") or "get").lower() == "get"
             return not looks or self.address(element.attributes.get("action") or "?") is None
-        asked = element.attributes.get("hx-get")
+        source = element.attributes.get("hx-get")
         leads = element.attributes.get("href") if element.tag == "a" and "btn" in element.classes() else None
-        return any(told and self.address(told) is None for told in (asked, leads)) and not self.out_of_reach(element)
+        return any(url and self.address(url) is None for url in (source, leads)) and not self.out_of_reach(element)
 
     def out_of_reach(self, element: Element) -> bool:
         """Return whether an element would load by itself what the link does not reach."""
-        told, when = element.attributes.get("hx-get"), element.attributes.get("hx-trigger") or ""
-        return bool(told) and self.address(told or "") is None and any(word in when for word in LOADS)
+        url, when = element.attributes.get("hx-get"), element.attributes.get("hx-trigger") or ""
+        return bool(url) and self.address(url or "") is None and any(word in when for word in LOADS)
 
     def lead(self, element: Element) -> None:
         """Rewrite URLs and words in attributes for the visitor; a link to an unreachable page becomes plain text."""
@@ -186,10 +186,10 @@ class Guest:
         if element.tag == "a" and "href" not in element.attributes:
             element.tag = "span"
 
-    def address(self, told: str) -> str | None:
-        if told.startswith((STATIC, "#", "data:image/")):
-            return told
-        return self.reach.address(told)
+    def address(self, url: str) -> str | None:
+        if url.startswith((STATIC, "#", "data:image/")):
+            return url
+        return self.reach.address(url)
 
 
 def holds_text(name: str, value: str) -> bool:
@@ -197,7 +197,7 @@ def holds_text(name: str, value: str) -> bool:
     return name in SPOKEN or (name.startswith("data-") and not value.startswith("/"))
 
 
-def without(known: Iterable[str], private: re.Pattern[str] | None = None) -> Words:
+def build_redactor(known: Iterable[str], private: re.Pattern[str] | None = None) -> Words:
     """Return a function that removes these whole words, and what the pattern matches."""
     patterns = [private.pattern] if private else []
     if names := "|".join(re.escape(word) for word in sorted(filter(None, known), key=len, reverse=True)):

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from prove_web.accounts import audit
 from prove_web.accounts.models import Project, User
-from prove_web.accounts.permissions import Action, can
+from prove_web.accounts.permissions import Action, has_permission
 
 from .models import Share
 from .share_scope import SharedPage
@@ -26,43 +26,43 @@ class ShareLinkError(ValueError):
     """Error of a link that can't be created; the message says why and what to do."""
 
 
-def make(project: Project, user: User, shown: SharedPage, days: int) -> tuple[Share, str]:
+def make(project: Project, user: User, page: SharedPage, days: int) -> tuple[Share, str]:
     """Create a link and return it with its secret. Raises ShareLinkError."""
     if days not in DAYS:
         raise ShareLinkError(f"Choose when the link expires: {', '.join(DAYS.values())}.")
     if Share.objects.open().filter(project=project).count() >= MOST:
         raise ShareLinkError(f"A project has at most {MOST} open links. Withdraw unneeded ones.")
-    return issue(project, user, shown, days)
+    return issue(project, user, page, days)
 
 
-def issue(project: Project, user: User, shown: SharedPage, days: int = USUAL) -> tuple[Share, str]:
+def issue(project: Project, user: User, page: SharedPage, days: int = USUAL) -> tuple[Share, str]:
     """Create a link without checks. Return it and its secret, which is not stored."""
     secret = secrets.token_urlsafe(BYTES)
     made = Share.objects.create(
         project=project,
-        kind=shown.kind,
-        path=shown.path,
-        query=shown.query,
-        title=shown.title[:200],
-        hash=hashed(secret),
+        kind=page.kind,
+        path=page.path,
+        query=page.query,
+        title=page.title[:200],
+        hash=hash_secret(secret),
         made_by=user,
         expires_at=timezone.now() + timedelta(days=days),
     )
     return made, secret
 
 
-def hashed(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Return the secret's hash; a plain hash is enough, because the secret is random and long."""
     return sha256(secret.encode()).hexdigest()
 
 
-def admitted(secret: str) -> Share | None:
+def find_open_share(secret: str) -> Share | None:
     """Return the link of this secret, if it is open and its creator may still share pages of the project."""
     related = ("project__organisation", "made_by")
-    found = Share.objects.open().filter(hash=hashed(secret)).select_related(*related).first()
+    found = Share.objects.open().filter(hash=hash_secret(secret)).select_related(*related).first()
     if found is None or found.made_by is None or not found.made_by.is_active:
         return None
-    return found if can(found.made_by, Action.LAUNCH, found.project) else None
+    return found if has_permission(found.made_by, Action.LAUNCH, found.project) else None
 
 
 def count(share: Share) -> None:

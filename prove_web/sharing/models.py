@@ -65,7 +65,7 @@ class Share(models.Model):
 
 
 class DeletionQuerySet(models.QuerySet["Deletion"]):
-    def waiting(self) -> DeletionQuerySet:
+    def filter_in_trash(self) -> DeletionQuerySet:
         """Return what is in the trash."""
         return self.filter(restored_at=None, purged_at=None)
 

@@ -44,11 +44,11 @@ def visible(request: ProjectRequest) -> Any:
 @require_http_methods(["GET", "POST"])
 def share_new(request: ProjectRequest) -> HttpResponse:
     """Create a link; `?of=` is the URL of the page to share. The response shows the link, only this once."""
-    told = request.POST.get("of") or request.GET.get("of", "")
-    wanted = page_at(request, told)
+    url = request.POST.get("of") or request.GET.get("of", "")
+    wanted = page_at(request, url)
     if wanted is None:
-        return render(request, "sharing/share_new.html", {"of": ""}, status=UNPROCESSABLE if told else 200)
-    context: dict[str, Any] = {"of": told, "shown": wanted, "days": DAYS, "chosen": USUAL}
+        return render(request, "sharing/share_new.html", {"of": ""}, status=UNPROCESSABLE if url else 200)
+    context: dict[str, Any] = {"of": url, "shared": wanted, "days": DAYS, "chosen": USUAL}
     if request.method == "POST":
         days = request.POST.get("days", "")
         try:
@@ -68,10 +68,10 @@ def address_of(request: Any, secret: str) -> str:
     return address
 
 
-def page_at(request: ProjectRequest, told: str) -> SharedPage | None:
+def page_at(request: ProjectRequest, url: str) -> SharedPage | None:
     """Return the page of this project at a URL, if it exists and can be shared."""
     try:
-        parts, team = urlsplit(told[:LONGEST]), request.project.get_absolute_url()
+        parts, team = urlsplit(url[:LONGEST]), request.project.get_absolute_url()
     except ValueError:  # for brackets in an invalid URL
         return None
     if parts.scheme or parts.netloc or not parts.path.startswith(team):
@@ -80,14 +80,14 @@ def page_at(request: ProjectRequest, told: str) -> SharedPage | None:
     if found is None or len(found.path) > 300:
         return None
     inside = {name: value for name, value in found.match.kwargs.items() if name not in ("organisation", "project")}
-    request.GET, asked = QueryDict(parts.query), request.GET
+    request.GET, previous = QueryDict(parts.query), request.GET
     request.method, method = "GET", request.method
     try:
         answered = found.match.func.__wrapped__(request, **inside)
     except Http404:
         return None
     finally:
-        request.GET, request.method = asked, method
+        request.GET, request.method = previous, method
     return found if answered.status_code == 200 else None
 
 

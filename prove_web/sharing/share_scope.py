@@ -28,7 +28,7 @@ PARTS = {
 # Query parameters that a visitor may set; all that could lead elsewhere stay as shared.
 LOOKING = frozenset({"part", "sort", "names", "from", "to", "points", "source", "after"})
 COMPARING = frozenset({"base", "metric", "axis", "band", "group", "all", "by", "tools"})  # of the compared runs
-ASKED_FOR = frozenset({"", "curves", "finals", "tools"})  # parts of a page; others choose among things of the project
+OPEN_PARTS = frozenset({"", "curves", "finals", "tools"})  # parts of a page; others choose among things of the project
 MOST_RUNS = 100  # of a comparison
 
 
@@ -72,10 +72,10 @@ def title_of(kind: Share.Kind, match: ResolverMatch, query: str) -> str:
             return f"{parts['example']} of dataset {parts['dataset']}"
         case Share.Kind.ROLLOUT:
             return f"Rollout {parts['index']} of step {parts['step']}, run {parts['run']}"
-    return f"Comparison of runs {', '.join(map(str, compared(query)))}"
+    return f"Comparison of runs {', '.join(map(str, parse_run_numbers(query)))}"
 
 
-def compared(query: str) -> list[int]:
+def parse_run_numbers(query: str) -> list[int]:
     """Return the numbers of the runs in the query of a comparison."""
     named = [word for text in QueryDict(query).getlist("run") for word in text.replace(",", " ").split()]
     return [int(word) for word in named if word.isascii() and word.isdecimal() and len(word) < 10][:MOST_RUNS]
@@ -103,28 +103,28 @@ class Reach:
             page = match_of(share.project, share.path)
             return found if known and page and found.kwargs == page.kwargs else None
         numbers = {value for value in found.kwargs.values() if isinstance(value, int)}
-        inside = (known or path.startswith(COMPARISON)) and numbers <= {*compared(share.query)}
+        inside = (known or path.startswith(COMPARISON)) and numbers <= {*parse_run_numbers(share.query)}
         return found if inside else None
 
-    def address(self, told: str) -> str | None:
+    def address(self, url: str) -> str | None:
         """Return the visitor's URL for one of the team's pages; None if the link does not reach it."""
-        if part_of(told) not in ASKED_FOR:
+        if part_of(url) not in OPEN_PARTS:
             return None
-        if told.startswith((self.base, "?")):
-            return told
-        if not told.startswith(self.team):
+        if url.startswith((self.base, "?")):
+            return url
+        if not url.startswith(self.team):
             return None
-        path, mark, query = told.removeprefix(self.team).partition("?")
+        path, mark, query = url.removeprefix(self.team).partition("?")
         if self.match(path) is None:
             return None
         return f"{self.base}{'' if path == self.share.path else path}{mark}{query}"
 
-    def query(self, asked: QueryDict) -> QueryDict:
+    def query(self, query: QueryDict) -> QueryDict:
         """Return the shared query, with the parameters that a visitor may set."""
         comparison = self.share.kind == Share.Kind.COMPARISON
         merged = QueryDict(self.share.query, mutable=True)
-        for name in (LOOKING | COMPARING if comparison else LOOKING) & asked.keys():
-            merged.setlist(name, asked.getlist(name))
+        for name in (LOOKING | COMPARING if comparison else LOOKING) & query.keys():
+            merged.setlist(name, query.getlist(name))
         if not comparison:
             merged["base"] = "none"  # its baseline is another run, which is not shared
         merged._mutable = False
@@ -134,7 +134,7 @@ class Reach:
         """Return the runs on the page, whose charts may be followed."""
         share = self.share
         if share.kind == Share.Kind.COMPARISON:
-            numbers = compared(share.query)
+            numbers = parse_run_numbers(share.query)
         else:
             page = match_of(share.project, share.path)
             numbers = [page.kwargs["run"]] if page and share.kind == Share.Kind.RUN else []

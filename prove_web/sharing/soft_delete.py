@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import audit
-from prove_web.accounts.locks import hold
+from prove_web.accounts.locks import lock_project
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments.models import Run
@@ -23,7 +23,7 @@ from .models import Deletion
 
 Thing = Run | Dataset | Project
 KINDS = {Run: Deletion.Kind.RUN, Dataset: Deletion.Kind.DATASET, Project: Deletion.Kind.PROJECT}
-MOST_TOLD = 5  # reasons that are listed
+MAX_LISTED = 5  # reasons that are listed
 MOST_ALERTS = 500  # whose notifications are removed
 
 
@@ -39,29 +39,29 @@ class TooLate(Exception):
 def delete(thing: Thing, user: User) -> Deletion:
     """Move it to the trash, from which it can be restored for a while; no change if it is there. Raises InUse."""
     project = project_of(thing)
-    hold(project.pk)  # nothing is launched with it meanwhile
-    if already := Deletion.objects.waiting().filter(**key_of(thing)).first():
+    lock_project(project.pk)  # nothing is launched with it meanwhile
+    if already := Deletion.objects.filter_in_trash().filter(**key_of(thing)).first():
         return already
     if found := list(needed_by(thing)):
-        more = f"; and {len(found) - MOST_TOLD} more" if len(found) > MOST_TOLD else ""
-        raise InUse(f"“{thing}” cannot be deleted yet: {'; '.join(found[:MOST_TOLD])}{more}.")
+        more = f"; and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
+        raise InUse(f"“{thing}” cannot be deleted yet: {'; '.join(found[:MAX_LISTED])}{more}.")
     thing.deleted_at = timezone.now()
-    with audit.acting(user):
+    with audit.override_actor(user):
         thing.save(update_fields=["deleted_at"])
     forget(thing)
-    told = {"name": str(thing), "by": user, "at": thing.deleted_at, "restored_at": None}
-    made, _ = Deletion.objects.update_or_create(**key_of(thing), defaults=told)
+    values = {"name": str(thing), "by": user, "at": thing.deleted_at, "restored_at": None}
+    made, _ = Deletion.objects.update_or_create(**key_of(thing), defaults=values)
     return made
 
 
 @transaction.atomic
 def restore(deletion: Deletion) -> Thing:
     """Restore it from the trash, unchanged; a second call has no effect. Raises TooLate."""
-    hold(deletion.project_id)
+    lock_project(deletion.project_id)
     found = thing_of(deletion)
     if found and not found.deleted_at:
         return found
-    if found is None or (deletion.due and not stays(deletion)):
+    if found is None or (deletion.due and not has_unpurged_runs(deletion)):
         raise TooLate(f"“{deletion.name}” can no longer be restored: its time in the trash is over.")
     found.deleted_at = None
     found.save(update_fields=["deleted_at"])
@@ -105,7 +105,7 @@ def thing_of(deletion: Deletion) -> Thing | None:
     return rows.select_related("project__organisation", "job").first()
 
 
-def stays(deletion: Deletion) -> bool:
+def has_unpurged_runs(deletion: Deletion) -> bool:
     """Return whether it is a dataset with runs that are not purged yet: its purge waits for the last of them."""
     runs = Run.everything.filter(project=deletion.project_id, dataset__number=deletion.number)
     return deletion.kind == Deletion.Kind.DATASET and runs.exists()
@@ -129,7 +129,7 @@ def needs_run(run: Run) -> Iterator[str]:
     started = Q(spec__policy=policy) | Q(spec__policy__startswith=f"{policy}/")
     for job in Job.objects.filter(started, project=run.project, run__isnull=False).exclude(state__in=ENDED):
         yield f"run {job.run.number} ({job.run.name}) starts from it"
-    for one in making(run.project):
+    for one in list_unfinished_datasets(run.project):
         if one.origin.get("run") == run.number:
             yield f"dataset {one.number} ({one.name}) is being created from it"
 
@@ -137,7 +137,7 @@ def needs_run(run: Run) -> Iterator[str]:
 def needs_dataset(dataset: Dataset) -> Iterator[str]:
     for run in dataset.runs.exclude(job__state__in=ENDED).select_related("job"):
         yield f"run {run.number} ({run.name}) is {run.job.get_state_display().lower()} on it"
-    for one in making(dataset.project):
+    for one in list_unfinished_datasets(dataset.project):
         mixed = {number for number, *_ in one.origin.get("mix") or ()}
         if dataset.number in {one.origin.get("dataset"), *mixed} or one.parent_id == dataset.pk:
             yield f"dataset {one.number} ({one.name}) is being created from it"
@@ -145,6 +145,6 @@ def needs_dataset(dataset: Dataset) -> Iterator[str]:
         yield f"review queue {queue.number} ({queue.name}) contains it, close the queue first"
 
 
-def making(project: Project) -> Any:
+def list_unfinished_datasets(project: Project) -> Any:
     """Return the datasets in creation."""
     return Dataset.objects.filter(project=project).exclude(job__state__in=ENDED)

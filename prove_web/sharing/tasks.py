@@ -17,7 +17,7 @@ from prove_web.celery import app
 from prove_web.live import message_broker
 from prove_web.workers.quota import tidy_all
 
-from .purging import purge as purge_all
+from .trash_purge import purge as purge_all
 
 LOCK, LOCK_SECONDS = "prove:purge", 6 * 3600
 

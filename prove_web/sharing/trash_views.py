@@ -16,7 +16,7 @@ from prove_web.experiments.models import Run
 from prove_web.trajectories.models import Dataset
 
 from .models import Deletion
-from .soft_delete import InUse, Thing, TooLate, delete, needed_by, restore, stays
+from .soft_delete import InUse, Thing, TooLate, delete, has_unpurged_runs, needed_by, restore
 
 ROWS = 25
 UNPROCESSABLE = 422
@@ -26,17 +26,17 @@ UNPROCESSABLE = 422
 @require_POST
 def run_delete(request: ProjectRequest, run: int) -> HttpResponse:
     found = get_object_or_404(Run.everything.select_related("job"), project=request.project, number=run)
-    return deleted(request, found, "runs")
+    return delete_and_redirect(request, found, "runs")
 
 
 @in_project(Action.LAUNCH)
 @require_POST
 def dataset_delete(request: ProjectRequest, dataset: int) -> HttpResponse:
     found = get_object_or_404(Dataset.everything.select_related("job"), project=request.project, number=dataset)
-    return deleted(request, found, "datasets")
+    return delete_and_redirect(request, found, "datasets")
 
 
-def deleted(request: ProjectRequest, thing: Thing, back: str) -> HttpResponse:
+def delete_and_redirect(request: ProjectRequest, thing: Thing, back: str) -> HttpResponse:
     """Delete and redirect to the list, with an undo button; or back to the page, with what still needs it."""
     path = request.project.path
     thing.project = request.project
@@ -55,23 +55,23 @@ def deleted(request: ProjectRequest, thing: Thing, back: str) -> HttpResponse:
 @require_GET
 def bin_page(request: ProjectRequest) -> HttpResponse:
     """List what was deleted in the project, newest first, and until when it can be restored."""
-    rows = request.project.deletions.waiting().exclude(kind=Deletion.Kind.PROJECT).select_related("by")
-    return render(request, "sharing/bin.html", listed(request, rows))
+    rows = request.project.deletions.filter_in_trash().exclude(kind=Deletion.Kind.PROJECT).select_related("by")
+    return render(request, "sharing/bin.html", build_trash_context(request, rows))
 
 
-def listed(request: Any, rows: Any) -> dict[str, Any]:
+def build_trash_context(request: Any, rows: Any) -> dict[str, Any]:
     page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
-    return {"page": page, "rows": [(one, stays(one)) for one in page]}
+    return {"page": page, "rows": [(one, has_unpurged_runs(one)) for one in page]}
 
 
 @in_project(Action.LAUNCH)
 @require_POST
 def bin_restore(request: ProjectRequest, deletion: int) -> HttpResponse:
     rows = request.project.deletions.exclude(kind=Deletion.Kind.PROJECT)
-    return restored(request, get_object_or_404(rows, pk=deletion), "bin", request.project.path)
+    return restore_and_redirect(request, get_object_or_404(rows, pk=deletion), "bin", request.project.path)
 
 
-def restored(request: Any, deletion: Deletion, back: str, path: tuple[str, ...]) -> HttpResponse:
+def restore_and_redirect(request: Any, deletion: Deletion, back: str, path: tuple[str, ...]) -> HttpResponse:
     try:
         thing = restore(deletion)
     except TooLate as error:
@@ -118,7 +118,9 @@ def counts(project: Any) -> list[tuple[int, str]]:
 @require_GET
 def deleted_projects(request: Any) -> HttpResponse:
     return render(
-        request, "sharing/deleted_projects.html", listed(request, of_projects(request.organisation).waiting())
+        request,
+        "sharing/deleted_projects.html",
+        build_trash_context(request, of_projects(request.organisation).filter_in_trash()),
     )
 
 
@@ -126,7 +128,7 @@ def deleted_projects(request: Any) -> HttpResponse:
 @require_POST
 def deleted_project_restore(request: Any, gone: int) -> HttpResponse:
     found = get_object_or_404(of_projects(request.organisation), pk=gone)
-    return restored(request, found, "deleted-projects", (request.organisation.slug,))
+    return restore_and_redirect(request, found, "deleted-projects", (request.organisation.slug,))
 
 
 def of_projects(organisation: Any) -> Any:

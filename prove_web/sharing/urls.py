@@ -27,7 +27,7 @@ of_organisation = [
 ]
 
 for_anyone = [
-    path("shared/<str:secret>/", guest_pages.shared, name="shared"),
+    path("shared/<str:secret>/", guest_pages.render_shared_page, name="shared"),
     path("shared/<str:secret>/live/", guest_pages.shared_live, name="shared-live"),
     path("shared/<str:secret>/<path:part>", guest_pages.shared_part, name="shared-part"),
 ]

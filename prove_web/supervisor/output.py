@@ -33,22 +33,22 @@ class Console:
         self.gone = False  # the terminal is closed
         self.quiet = False  # print only the supervisor's own lines
 
-    def say(self, name: str, line: str) -> None:
+    def print_line(self, name: str, line: str) -> None:
         prefix = f"{name:<{WIDTH}} |"
         if self.coloured:
             prefix = f"\033[{self.colour(name)}m{prefix}\033[0m"
         try:
-            told = as_object(name, line) if self.json else f"{prefix} {line.translate(CONTROL)}"
-            print(told, file=self.stream, flush=True)
+            text = as_object(name, line) if self.json else f"{prefix} {line.translate(CONTROL)}"
+            print(text, file=self.stream, flush=True)
         except OSError as error:
             self.gone = error.errno not in FOR_NOW
         except ValueError:
             self.gone = True
 
-    def echo(self, name: str, line: str) -> None:
+    def print_output_line(self, name: str, line: str) -> None:
         """Print a line of a program's output."""
         if not self.quiet:
-            self.say(name, line)
+            self.print_line(name, line)
 
     def colour(self, name: str) -> int:
         if name not in self.names:
@@ -59,12 +59,12 @@ class Console:
 def as_object(name: str, line: str) -> str:
     """Return a line as one JSON object with the program's name; existing JSON objects keep their fields."""
     try:
-        told = json.loads(line)
+        record = json.loads(line)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
-        told = {"timestamp": datetime.now(UTC).isoformat(), "level": "INFO", "message": line.translate(CONTROL)}
-    return json.dumps({**told, "program": name})
+        record = None
+    if not isinstance(record, dict):
+        record = {"timestamp": datetime.now(UTC).isoformat(), "level": "INFO", "message": line.translate(CONTROL)}
+    return json.dumps({**record, "program": name})
 
 
 class Output:
@@ -97,11 +97,11 @@ class Output:
         except OSError as error:
             if not self.unwritten:
                 what = f"cannot write {self.path} ({error.strerror}): output is shown only here until it can"
-                self.console.say(self.name, what)
+                self.console.print_line(self.name, what)
             self.unwritten += len(chunk)
             return
         if self.unwritten:
-            self.console.say(self.name, f"writes {self.path} again; {self.unwritten:,} bytes are not in it")
+            self.console.print_line(self.name, f"writes {self.path} again; {self.unwritten:,} bytes are not in it")
             self.unwritten = 0
 
     def take(self, line: str) -> None:
@@ -132,4 +132,4 @@ class Output:
         if self.noise and self.noise.search(line):
             return
         self.last.append(line)
-        self.console.echo(self.name, line)
+        self.console.print_output_line(self.name, line)

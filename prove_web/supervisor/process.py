@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import checks, guard
 from .output import Console, Output
-from .program import Program, Refused
+from .program import Program, ServiceError
 
 MOST_DEATHS, WITHIN = 5, 60.0  # maximum number of exits within so many seconds before the first longer run
 FIRST_DELAY, LONGEST_DELAY = 0.5, 15.0  # seconds until a restart
@@ -32,20 +32,20 @@ class Process:
         self.started_at = 0.0
         self.due: float | None = None  # time of the next start
         self.steady = False
-        self.asked_at: float | None = None  # time of a stop request from the site
+        self.stop_requested_at: float | None = None  # time of a stop request from the site
         self.deaths: deque[float] = deque(maxlen=MOST_DEATHS)
 
     def start(self) -> None:
         self.due, self.started_at = None, time.monotonic()
         self.output.last.clear()
         try:
-            self.child = self.started()
+            self.child = self.start_child()
         except OSError as error:  # too many processes or open files, or not enough memory
             self.due = time.monotonic() + FIRST_DELAY
             why = f"cannot be started ({error.strerror}); tries again in {FIRST_DELAY:g} s"
-            self.console.say(self.program.name, why)
+            self.console.print_line(self.program.name, why)
 
-    def started(self) -> subprocess.Popen[bytes]:
+    def start_child(self) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *self.program.command],
             cwd=self.program.folder,
@@ -81,33 +81,33 @@ class Process:
         """Return whether the site requests that it does not run."""
         return self.program.stopped is not None and self.program.stopped.exists()
 
-    def look(self, wanted: bool = True) -> None:
-        """Detect an exit, and restart it when due and still wanted. Raises Refused after too many exits."""
+    def check_and_restart(self, wanted: bool = True) -> None:
+        """Detect an exit, and restart it when due and still wanted. Raises ServiceError after too many exits."""
         if self.child and (code := self.child.poll()) is not None:
-            self.bury(self.child)
-            if wanted and self.asked_at is None:
-                self.mourn(code)
+            self.clean_up_child(self.child)
+            if wanted and self.stop_requested_at is None:
+                self.schedule_restart(code)
         if wanted and self.program.stopped:
-            self.heed()
+            self.follow_stop_requests()
         if wanted and self.due is not None and time.monotonic() >= self.due:
             self.start()
 
-    def heed(self) -> None:
+    def follow_stop_requests(self) -> None:
         """Stop it while the site requests so; start it again afterwards."""
         now = time.monotonic()
         if self.is_stopped:
             self.due = None
-            if self.asked_at is None:
-                self.asked_at = now
-                self.console.say(self.program.name, "stopped by request from the site")
+            if self.stop_requested_at is None:
+                self.stop_requested_at = now
+                self.console.print_line(self.program.name, "stopped by request from the site")
                 self.terminate()
-            elif now - self.asked_at > self.program.grace:
+            elif now - self.stop_requested_at > self.program.grace:
                 self.kill()
-        elif self.asked_at is not None and not self.alive:
-            self.asked_at, self.due = None, now
-            self.console.say(self.program.name, "started by request from the site")
+        elif self.stop_requested_at is not None and not self.alive:
+            self.stop_requested_at, self.due = None, now
+            self.console.print_line(self.program.name, "started by request from the site")
 
-    def bury(self, child: subprocess.Popen[bytes]) -> None:
+    def clean_up_child(self, child: subprocess.Popen[bytes]) -> None:
         """Kill the processes it left behind, and read its remaining output."""
         self.signal(signal.SIGKILL, group=True)
         self.listen()
@@ -117,7 +117,7 @@ class Process:
                 pipe.close()
         self.child = None
 
-    def mourn(self, code: int) -> None:
+    def schedule_restart(self, code: int) -> None:
         now = time.monotonic()
         self.steady = self.steady or now - self.started_at >= WITHIN
         self.deaths.append(now)
@@ -126,14 +126,14 @@ class Process:
         full = checks.less_free(self.output.path.parent, checks.FULL)
         if len(recent) >= MOST_DEATHS and not self.steady and not full:
             words = " / ".join(self.output.last) or "nothing"
-            raise Refused(
+            raise ServiceError(
                 f"{self.program.name} {how}, the {len(recent)}th time within a minute. "
                 f"Its last output: {words} (full log: {self.output.path})"
             )
         delay = min(FIRST_DELAY * 2 ** (len(recent) - 1), LONGEST_DELAY)
         self.due = now + delay
         room = f"the disk of {self.output.path.parent} is full: make room; " if full else ""
-        self.console.say(self.program.name, f"{how}; {room}starts again in {delay:g} s")
+        self.console.print_line(self.program.name, f"{how}; {room}starts again in {delay:g} s")
 
     def terminate(self) -> None:
         """Request it to stop."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
-class Refused(Exception):
+class ServiceError(Exception):
     """Error that prevents or ends the service: one line with the remedy."""
 
 

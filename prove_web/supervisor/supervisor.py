@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 
 from .output import Console
 from .process import Process
-from .program import Program, Refused, StopRequested
+from .program import Program, ServiceError, StopRequested
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TURN = 0.2  # seconds between two checks
@@ -25,7 +25,7 @@ class Supervisor:
     def __init__(self, console: Console, logs: Path) -> None:
         self.console, self.logs = console, logs
         self.processes: list[Process] = []
-        self.asked_at: float | None = None
+        self.stop_requested_at: float | None = None
         self.insisted = False
 
     def __enter__(self) -> Supervisor:
@@ -43,39 +43,39 @@ class Supervisor:
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         """Request a stop at the first signal; a second Ctrl-C stops immediately."""
         now = time.monotonic()
-        if self.asked_at is None:
-            self.asked_at = now
-        elif number == signal.SIGINT and now - self.asked_at > ECHO:
+        if self.stop_requested_at is None:
+            self.stop_requested_at = now
+        elif number == signal.SIGINT and now - self.stop_requested_at > ECHO:
             self.insisted = True
 
     @property
     def stopping(self) -> bool:
-        return self.asked_at is not None or self.console.gone
+        return self.stop_requested_at is not None or self.console.gone
 
-    def say(self, line: str) -> None:
-        self.console.say(SELF, line)
+    def print_line(self, line: str) -> None:
+        self.console.print_line(SELF, line)
 
     def start(self, *programs: Program) -> None:
         for program in programs:
             process = Process(program, self.console, self.logs)
             self.processes.append(process)
             if process.is_stopped:
-                process.heed()
+                process.follow_stop_requests()
             else:
                 process.start()
 
     def run(self) -> None:
-        """Supervise until a stop is requested. Raises Refused if a program keeps exiting."""
+        """Supervise until a stop is requested. Raises ServiceError if a program keeps exiting."""
         while not self.stopping:
             self.turn()
 
     def wait(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
-        """Wait until `ready`. Raises StopRequested, or Refused after a timeout in seconds."""
+        """Wait until `ready`. Raises StopRequested, or ServiceError after a timeout in seconds."""
         until = time.monotonic() + seconds
         while not ready():
             self.go_on()
             if time.monotonic() > until:
-                raise Refused(f"{what} did not answer within {seconds:.0f} s; see the logs in {self.logs}")
+                raise ServiceError(f"{what} did not answer within {seconds:.0f} s; see the logs in {self.logs}")
             self.turn()
 
     def go_on(self) -> None:
@@ -95,7 +95,7 @@ class Supervisor:
         if heard:
             time.sleep(TURN / 4)  # a closed pipe is always readable, so its process is about to exit
         for process in self.processes:
-            process.look(wanted)
+            process.check_and_restart(wanted)
 
     def stop(self) -> None:
         """Stop all programs in their order, and kill those that do not stop."""
@@ -106,11 +106,11 @@ class Supervisor:
             self.stop_these([process for process in self.processes if process.program.stop_order == order])
 
     def stop_these(self, processes: list[Process]) -> None:
-        asked_at = time.monotonic()
+        stop_requested_at = time.monotonic()
         for process in processes:
             process.terminate()
         while left := [process for process in processes if process.alive]:
             for process in left:
-                if self.insisted or time.monotonic() - asked_at > process.program.grace:
+                if self.insisted or time.monotonic() - stop_requested_at > process.program.grace:
                     process.kill()
             self.turn(wanted=False)

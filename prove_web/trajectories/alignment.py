@@ -11,7 +11,7 @@ ROW, GUTTER, STEP_WIDTH = 64, 40, 7  # pixels: height of a row, width of the col
 
 
 @dataclass(frozen=True)
-class Called:
+class NumberedCall:
     """A call, numbered from 1, and its tool."""
 
     number: int
@@ -27,7 +27,7 @@ class Line:
 
     step: int | None
     tools: tuple[str, ...]
-    called: tuple[Called, ...]
+    called: tuple[NumberedCall, ...]
     state: str
     needs: tuple[int, ...] = ()
     turn: int = 0
@@ -35,13 +35,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Edge:
-    """A dependency drawn from the row of a step to that of one that needs it; `kept` if the earlier step came first."""
+    """A dependency, drawn from the row of a step to that of one that needs it; `in_order` if the former came first."""
 
     earlier: int
     later: int
     path: str
     tip: tuple[int, int]
-    kept: bool
+    in_order: bool
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Alignment:
         return sum(len(line.called) for line in self.lines if line.step is None)
 
 
-def aligned(example: Example, rollout: Rollout, reward: Reward | None) -> Alignment:
+def align_calls(example: Example, rollout: Rollout, reward: Reward | None) -> Alignment:
     """Return the steps in their order; each unmatched call precedes the first step that was completed after it."""
     matched: dict[int, list[int]] = {}
     for one in reward.evidence if reward else ():
@@ -79,7 +79,7 @@ def line_of(example: Example, rollout: Rollout, reward: Reward | None, step: int
     return Line(
         step=step + 1,
         tools=tuple(call.name for call in example.steps[step].calls),
-        called=tuple(Called(call + 1, rollout.calls[call].call.name) for call in calls),
+        called=tuple(NumberedCall(call + 1, rollout.calls[call].call.name) for call in calls),
         state="" if reward is None else "missed" if missed else "early" if step in late else "done",
         needs=tuple(earlier + 1 for earlier, later in example.edges if later == step),
         turn=example.steps[step].turn + 1,
@@ -98,7 +98,7 @@ def with_surplus(lines: Sequence[Line], rollout: Rollout, matched: set[int]) -> 
 
 def surplus(rollout: Rollout, at: int) -> Line:
     name = rollout.calls[at].call.name or "malformed call"
-    return Line(step=None, tools=(), called=(Called(at + 1, name),), state="surplus")
+    return Line(step=None, tools=(), called=(NumberedCall(at + 1, name),), state="surplus")
 
 
 def edges(example: Example, lines: Sequence[Line], matched: dict[int, list[int]], *, known: bool) -> list[Edge]:
@@ -109,9 +109,9 @@ def edges(example: Example, lines: Sequence[Line], matched: dict[int, list[int]]
             continue
         top, bottom = (ROW * rows[step] + ROW // 2 for step in (earlier, later))
         lane = max(4, GUTTER - 4 - STEP_WIDTH * abs(rows[later] - rows[earlier]))
-        kept = not known or (
+        in_order = not known or (
             bool(matched.get(earlier) and matched.get(later)) and max(matched[earlier]) < min(matched[later])
         )
         path = f"M {GUTTER} {top} C {lane - 6} {top}, {lane - 6} {bottom}, {GUTTER} {bottom}"
-        found.append(Edge(earlier + 1, later + 1, path, (GUTTER, bottom), kept))
+        found.append(Edge(earlier + 1, later + 1, path, (GUTTER, bottom), in_order))
     return found

@@ -10,19 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from training_worker.prove.provenance import grounded, place
-from training_worker.prove.reward.provenance import find_schema_scalars, in_schema, is_in, plain, said_before
+from training_worker.prove.provenance import is_grounded, place
+from training_worker.prove.reward.provenance import (
+    convert_integral_float,
+    find_schema_scalars,
+    in_schema,
+    is_in,
+    said_before,
+)
 from training_worker.prove.speech import find_said
 from training_worker.prove.trajectory import Example, ExecutedCall, Rollout
 
-from .json_spans import Path, Piece, Source, joined, spelled, written
+from .json_spans import Path, Piece, Source, format_path, iter_json_spans, merge_plain_pieces
 
 INVENTED = Source("invented", "invented: neither the user nor a tool gave it")
 Key = tuple[str, Any]
 
 
 @dataclass
-class Traced:
+class ArgumentSources:
     """Arguments with the sources of their values.
 
     `arguments` are by call (from 0) and name. `said` are the spans of user turns (from 1) and `results` the paths in
@@ -36,9 +42,9 @@ class Traced:
     values: int = 0
 
 
-def traced(
+def trace_arguments(
     rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]] | None = None, side: str = ""
-) -> Traced:
+) -> ArgumentSources:
     """Return every value of every call with its source.
 
     `fed` names the calls whose results are known to have fed a call. `side` is the prefix of mark ids on a page with
@@ -52,11 +58,11 @@ class Trace:
 
     def __init__(self, rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]], side: str):
         self.rollout, self.example, self.fed, self.side = rollout, example, fed, side
-        self.shown = said_before(rollout)
-        self.found = Traced()
+        self.texts = said_before(rollout)
+        self.found = ArgumentSources()
         self.leaves = [leaf_paths(made.observation) for made in rollout.calls]
 
-    def all(self) -> Traced:
+    def all(self) -> ArgumentSources:
         for position, made in enumerate(self.rollout.calls):
             given = (made.call.arguments or {}).items()
             self.found.arguments[position] = {name: self.pieces(position, made, name, value) for name, value in given}
@@ -66,10 +72,10 @@ class Trace:
         if isinstance(value, str) and not is_json(value):
             return (Piece(value, self.source(position, made, name, value)),)
         try:
-            parts = list(written(value, 2))
+            parts = list(iter_json_spans(value, 2))
         except RecursionError:
             return (Piece(str(value)),)
-        return tuple(joined(self.piece(position, made, name, text, path, value) for text, path in parts))
+        return tuple(merge_plain_pieces(self.piece(position, made, name, text, path, value) for text, path in parts))
 
     def piece(self, position: int, made: ExecutedCall, name: str, text: str, path: Path | None, value: Any) -> Piece:
         if path is None:
@@ -83,10 +89,10 @@ class Trace:
         if value is None or isinstance(value, bool | dict | list):
             return None
         self.found.values += 1
-        value = plain(value)
-        shown = self.shown[made.turn] if made.turn < len(self.shown) else self.shown[-1]
+        value = convert_integral_float(value)
+        texts = self.texts[made.turn] if made.turn < len(self.texts) else self.texts[-1]
         known = is_in(value, self.schema_values(made.call.name))
-        if find_said(made.call.name, name, value, shown, self.example.today):
+        if find_said(made.call.name, name, value, texts, self.example.today):
             found = self.from_words(made, name, value) or self.from_results(position, made.turn, value)
             return found or Source("shown", "shown before the call")
         if known:
@@ -132,32 +138,32 @@ class Trace:
             if (path := self.leaves[at].get(key(value))) is not None:
                 marks = self.found.results.setdefault(at, {})
                 mark = marks.setdefault(path, f"{self.side}call-{at + 1}-value-{len(marks) + 1}")
-                return Source("result", f"the result of call {at + 1}{', ' * bool(path)}{spelled(path)}", mark)
-            if grounded(value, self.rollout.calls[at].observation, self.example.today):
+                return Source("result", f"the result of call {at + 1}{', ' * bool(path)}{format_path(path)}", mark)
+            if is_grounded(value, self.rollout.calls[at].observation, self.example.today):
                 return Source("result", f"the result of call {at + 1}", f"{self.side}call-{at + 1}")
         return None
 
 
 def key(value: Any) -> Key:
     """Return the key of a value in `leaf_paths`, which distinguishes 1 from "1"."""
-    return ("text" if isinstance(value, str) else "number", plain(value))
+    return ("text" if isinstance(value, str) else "number", convert_integral_float(value))
 
 
 def leaf_paths(text: str) -> dict[Key, Path]:
     """Return the first path of each scalar in a JSON result; nothing for other texts."""
     found: dict[Key, Path] = {}
     try:
-        for leaf, path in leaves(json.loads(text)):
+        for leaf, path in iter_leaves_with_paths(json.loads(text)):
             found.setdefault(key(leaf), path)
     except (ValueError, RecursionError):
         return {}
     return found
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Any, Path]]:
+def iter_leaves_with_paths(value: Any, path: Path = ()) -> Iterator[tuple[Any, Path]]:
     if isinstance(value, dict | list):
         for name, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(part, (*path, name))
+            yield from iter_leaves_with_paths(part, (*path, name))
     elif value is not None and not isinstance(value, bool):
         yield value, path
 

@@ -60,7 +60,7 @@ class Part:
 def parts_of(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
     """Return the parts that add up to the total; none for an abstention, whose reward is a single number.
 
-    `config` is the reward configuration at the rollout's step: see RewardConfig.at.
+    `config` is the reward configuration at the rollout's step: see RewardConfig.interpolate_tau.
     """
     return () if reward.abstention else (*of_form(reward, config), *on_top(reward, config))
 

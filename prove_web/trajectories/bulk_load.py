@@ -17,7 +17,7 @@ REMOVED = 1_000  # rows per delete
 SILENT = timedelta(minutes=2)  # after which a load counts as dead
 
 
-class Taken(Exception):
+class LoadTakeoverError(Exception):
     """Takeover of a load by another process, because this one was silent for too long."""
 
 
@@ -37,7 +37,7 @@ def claim(dataset: Dataset) -> datetime | None:
 def load(dataset: Dataset, rows: Iterator[Trajectory], mark: datetime) -> None:
     """Insert rows as they come, replacing what an earlier load left.
 
-    Raises Taken, and what iterating over `rows` raises.
+    Raises LoadTakeoverError, and what iterating over `rows` raises.
     """
     clear(dataset)
     try:
@@ -45,7 +45,7 @@ def load(dataset: Dataset, rows: Iterator[Trajectory], mark: datetime) -> None:
             with transaction.atomic():
                 mark = renew_claim(dataset, mark, timezone.now())
                 Trajectory.objects.bulk_create(part, batch_size=BATCH)
-    except Taken:
+    except LoadTakeoverError:
         raise
     except BaseException:
         clear(dataset)
@@ -55,9 +55,9 @@ def load(dataset: Dataset, rows: Iterator[Trajectory], mark: datetime) -> None:
 
 
 def renew_claim(dataset: Dataset, mark: datetime, now: datetime | None) -> datetime:
-    """Renew the claim, or release it if `now` is None. Raises Taken."""
+    """Renew the claim, or release it if `now` is None. Raises LoadTakeoverError."""
     if not Dataset.everything.filter(pk=dataset.pk, loading_at=mark).update(loading_at=now):
-        raise Taken
+        raise LoadTakeoverError
     return now or mark
 
 

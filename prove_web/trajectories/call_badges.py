@@ -31,7 +31,7 @@ def level_chip(level: int) -> Chip:
     return Chip(text, TONES[level], title)
 
 
-def earned(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
+def iter_reward_chips(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
     """Yield badges for the call's result in each reward component."""
     if abstains:
         yield Chip("No call expected", "bad", "The correct action was to make no call")

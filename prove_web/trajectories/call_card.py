@@ -12,7 +12,7 @@ from training_worker.prove.trajectory import Evidence
 
 from .call_badges import LEVELS, Chip
 from .json_spans import Piece, as_json
-from .provenance import Fed
+from .provenance import SourceCall
 
 START = 120  # characters of a folded result
 
@@ -38,8 +38,8 @@ class CallCard:
     `fed` names the earlier calls whose results its arguments come from, `alternatives` are equally valid calls as text.
     `side` is the prefix of anchors on a page with several conversations.
 
-    detail.py adds: the arguments as `values` with their sources, the result as `told` if values came from it, the rows
-    it changed (None if unknown), `otherwise` if its result differs now, and what it earned and lost, by component.
+    detail.py adds: the arguments as `values` with their sources, the result as `pieces` if values came from it, the
+    rows it changed (None if unknown), `otherwise` if its result differs now, and what it earned and lost, by component.
     """
 
     position: int | None
@@ -51,11 +51,11 @@ class CallCard:
     step: int | None = None
     chips: tuple[Chip, ...] = ()
     notes: tuple[str, ...] = ()
-    fed: tuple[Fed, ...] = ()
+    fed: tuple[SourceCall, ...] = ()
     evidence: Evidence | None = None
     side: str = ""
     values: tuple[Argument, ...] = ()
-    told: tuple[Piece, ...] = ()
+    pieces: tuple[Piece, ...] = ()
     changes: tuple[RowChange, ...] | None = None
     otherwise: bool = False
     entries: tuple[Entry, ...] = ()

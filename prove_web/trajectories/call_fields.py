@@ -9,10 +9,10 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 from prove_web.servers.arguments import FORM, CallForm
-from prove_web.servers.field_errors import unfit
+from prove_web.servers.field_errors import find_schema_errors
 from prove_web.servers.parameters import parameters
 
-from .typed import NotArguments, arguments_of
+from .entered_arguments import NotArguments, arguments_of
 
 NO_FIELDS = "These arguments do not fit the fields of the form; they can only be edited as JSON."
 UNREAD = "Some values are invalid; see the fields."
@@ -32,7 +32,7 @@ def prefix(key: int | str) -> str:
     return f"{key}:"
 
 
-def spelled(arguments: Any) -> str:
+def format_arguments(arguments: Any) -> str:
     return json.dumps(arguments, indent=2, ensure_ascii=False)
 
 
@@ -40,7 +40,7 @@ def with_fields(key: int, tool: str, arguments: Mapping[str, Any]) -> CallForm |
     """Return the fields with these arguments; None if fields can't represent them, or the tool is unknown."""
     if tool not in TOOLS:
         return None
-    form = CallForm.filled(TOOLS[tool][1], dict(arguments), prefix=prefix(key))
+    form = CallForm.from_arguments(TOOLS[tool][1], dict(arguments), prefix=prefix(key))
     return form if form.mode == FORM else None
 
 
@@ -68,13 +68,13 @@ def read(form: CallForm, tool: str) -> ArgumentsInput:
     if arguments is None:
         return ArgumentsInput("{}", form, form.error or UNREAD)
     arguments = {one.name: arguments[one.name] for one in parameters(form.tool) if one.name in arguments}
-    found = as_json(spelled(arguments))
+    found = as_json(format_arguments(arguments))
     if form.tool.name == tool or found.fault:
         return replace(found, form=form)
     return replace(found, form=with_fields(int(form.prefix.rstrip(":")), tool, arguments))
 
 
-def switched(key: int, tool: str, now: ArgumentsInput) -> ArgumentsInput:
+def switch_editing_mode(key: int, tool: str, now: ArgumentsInput) -> ArgumentsInput:
     """Return the arguments in the other editing mode; unchanged, with the error, if they can't be converted."""
     if now.fault or now.form:
         return now if now.fault else ArgumentsInput(now.text)
@@ -82,24 +82,24 @@ def switched(key: int, tool: str, now: ArgumentsInput) -> ArgumentsInput:
     return replace(now, form=form, fault="" if form else NO_FIELDS)
 
 
-def reshaped(now: ArgumentsInput, post: Mapping[str, str]) -> ArgumentsInput:
+def change_list_rows(now: ArgumentsInput, post: Mapping[str, str]) -> ArgumentsInput:
     """Return the arguments with a list row added or removed, as the pressed button requests."""
     if now.form is None:
         return now
     own = now.form.prefix
-    asked = {name: post[name].removeprefix(own) for name in ("add", "remove") if post.get(name, "").startswith(own)}
-    return read(now.form.reshaped(asked), now.form.tool.name) if asked else now
+    changes = {name: post[name].removeprefix(own) for name in ("add", "remove") if post.get(name, "").startswith(own)}
+    return read(now.form.apply_row_change(changes), now.form.tool.name) if changes else now
 
 
-def checked(tool: str, now: ArgumentsInput) -> ArgumentsInput:
+def validate_arguments(tool: str, now: ArgumentsInput) -> ArgumentsInput:
     """Return the arguments with their schema errors, each at its field."""
     if now.fault or tool not in TOOLS:
         return now
-    errors, rest = unfit(TOOLS[tool][1], arguments_of(now.text))
+    errors, rest = find_schema_errors(TOOLS[tool][1], arguments_of(now.text))
     if not errors and not rest:
         return now
     if now.form is None:
-        told = [f"{path.replace('/', '.')}: {problem}" for path, problem in errors.items()]
-        return replace(now, fault=" ".join([*told, rest]).strip())
+        faults = [f"{path.replace('/', '.')}: {problem}" for path, problem in errors.items()]
+        return replace(now, fault=" ".join([*faults, rest]).strip())
     now.form.errors = errors
     return replace(now, fault=rest or f"Invalid values: {len(errors)}; see the fields.")

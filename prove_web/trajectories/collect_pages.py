@@ -16,7 +16,7 @@ from prove_web.experiments.rollouts import NoRollouts
 
 from .curate_forms import Collect
 from .models import Dataset
-from .rollout_collection import Wanted, collect
+from .rollout_collection import RolloutSelection, collect
 from .versions import InvalidDataset
 
 
@@ -30,17 +30,17 @@ def run_collect(request: Any, run: int) -> HttpResponse:
     form = Collect(found, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect(collected(request.user, form))
+            return redirect(collect_from_form(request.user, form))
         except (InvalidDataset, NoRollouts) as why:
             form.add_error(None, str(why))
-    context = {"form": form, "run": found, "kept": spans(StoredRun(found).steps())}
+    context = {"form": form, "run": found, "stored": spans(StoredRun(found).steps())}
     return render(request, "trajectories/collect.html", context, status=422 if form.errors else 200)
 
 
-def collected(user: User, form: Collect) -> Dataset:
+def collect_from_form(user: User, form: Collect) -> Dataset:
     """Create the dataset of a valid form. Raises InvalidDataset and NoRollouts."""
-    asked = {name: form.cleaned_data[name] for name in ("steps", "groups", "low", "high", "failing")}
-    return collect(form.run, user, form.cleaned_data["name"], Wanted(**asked))
+    options = {name: form.cleaned_data[name] for name in ("steps", "groups", "low", "high", "failing")}
+    return collect(form.run, user, form.cleaned_data["name"], RolloutSelection(**options))
 
 
 def spans(steps: list[int]) -> str:

@@ -11,10 +11,10 @@ from training_worker.prove.formats import FORMATS, Format
 from training_worker.prove.messages import ARRIVED
 from training_worker.prove.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout, ToolCall
 
-from .call_badges import Chip, differences, earned, level_chip
+from .call_badges import Chip, differences, iter_reward_chips, level_chip
 from .call_card import CallCard, Turn
 from .json_spans import as_json
-from .provenance import Fed, feeds_by_edges, feeds_by_values
+from .provenance import SourceCall, feeds_by_edges, feeds_by_values
 
 __all__ = ["CallCard", "Turn", "of_example", "of_rollout"]
 
@@ -40,18 +40,18 @@ def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
     cards: dict[int, list[CallCard]] = {}
     for position, (step, call, text) in enumerate(made):
         executed = ExecutedCall(call, 3, text)
-        shown = card(position, executed, example, reward, fed.get(position, ()), step)
+        call_card = card(position, executed, example, reward, fed.get(position, ()), step)
         others = [one.other for one in example.alternatives if (one.step, one.call) == (step, len(cards.get(step, ())))]
-        cards.setdefault(step, []).append(replace(shown, alternatives=tuple(map(in_one_line, others))))
+        cards.setdefault(step, []).append(replace(call_card, alternatives=tuple(map(in_one_line, others))))
     turns = [Turn("system", example.system)] if example.system else []
     for number, words in enumerate(example.turns):
         turns.append(Turn("user", words, new_tools=example.new_tools(number)))
         failures = [failure for failure in example.failures if failure.turn == number]
         own = [index for index, step in enumerate(example.steps) if step.turn == number]
         for index in own:
-            turns += [failed(failure) for failure in failures if failure.step == index]
+            turns += [build_failed_turn(failure) for failure in failures if failure.step == index]
             turns.append(Turn("assistant", "", tuple(cards.get(index, ()))))
-        turns += [failed(failure) for failure in failures if failure.step not in own]
+        turns += [build_failed_turn(failure) for failure in failures if failure.step not in own]
         turns += [Turn("assistant", answer) for answer in example.answers[number : number + 1]]
     return turns
 
@@ -62,7 +62,7 @@ def in_one_line(call: ToolCall) -> str:
     return f"{call.name}({', '.join(arguments)})"
 
 
-def failed(failure: Failure) -> Turn:
+def build_failed_turn(failure: Failure) -> Turn:
     """Return a turn for a call that failed during synthesis, with how the conversation recovered."""
     call = failure.call
     return Turn(
@@ -99,9 +99,9 @@ def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
         if message.role == "assistant":
             assistant += 1
             mine = [one for one, made in zip(cards, rollout.calls, strict=True) if made.turn == assistant]
-            shown = [*mine, *not_run(rollout.transcript[at:], mine)]
-            turns.append(build_assistant_turn(message, shown, rollout, at))
-            answers = len(shown)
+            call_cards = [*mine, *not_run(rollout.transcript[at:], mine)]
+            turns.append(build_assistant_turn(message, call_cards, rollout, at))
+            answers = len(call_cards)
         elif message.role != "tool":
             user += message.role == "user"
             turns.append(text_turn(message, user, example))
@@ -124,7 +124,7 @@ def build_assistant_turn(message: Message, calls: Sequence[CallCard], rollout: R
     """Return an assistant turn: the text beside its calls, and the raw text if it could not be parsed as intended."""
     broken = any(call.arguments is None for call in calls)
     cut = rollout.end == "tokens" and at == len(rollout.transcript) - 1
-    words = message.content if cut and not calls else format_of(message.content, calls).words(message.content)
+    words = message.content if cut and not calls else format_of(message.content, calls).strip_calls(message.content)
     return Turn("assistant", words, tuple(calls), message.content if broken or (cut and bool(calls)) else "")
 
 
@@ -163,13 +163,15 @@ def card(
     made: ExecutedCall,
     example: Example | None,
     reward: Reward | None,
-    fed: Iterable[Fed],
+    fed: Iterable[SourceCall],
     step: int | None = None,
 ) -> CallCard:
     reward = reward if example else None
     evidence = next((one for one in reward.evidence if one.call == position), None) if reward else None
     said = (
-        earned(evidence, abstains=example.abstains) if example and evidence and made.call.arguments is not None else ()
+        iter_reward_chips(evidence, abstains=example.abstains)
+        if example and evidence and made.call.arguments is not None
+        else ()
     )
     return CallCard(
         position=position,

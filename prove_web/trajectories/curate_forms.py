@@ -10,16 +10,16 @@ from django.http import QueryDict
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
-from training_worker.prove.curation.splitting import By
+from training_worker.prove.curation.dataset_split import By
 
 from .models import Dataset
 from .versions import LONGEST
 
-WHOLE = {"inputmode": "numeric"}
+NUMERIC = {"inputmode": "numeric"}
 UNITS: tuple[tuple[By, str], ...] = (("world", "World"), ("example", "Conversation"))
 MOST_STEPS = 500
 SPAN = re.compile(r"([0-9]{1,7})(?: *- *([0-9]{1,7}))?")
-STEPS_ASKED = "Numbers and ranges, such as 1, 10-20, 350."
+STEPS_HELP = "Numbers and ranges, such as 1, 10-20, 350."
 
 
 def name_field(help: str = "Default: “Dataset” and its number.") -> forms.CharField:
@@ -55,7 +55,7 @@ class Split(forms.Form):
         min_value=0,
         max_value=999_999,
         initial=0,
-        widget=forms.TextInput(attrs=WHOLE),
+        widget=forms.TextInput(attrs=NUMERIC),
         help_text="Another seed gives another split.",
     )
 
@@ -73,7 +73,7 @@ class Mix(forms.Form):
         min_value=0,
         max_value=999_999,
         initial=0,
-        widget=forms.TextInput(attrs=WHOLE),
+        widget=forms.TextInput(attrs=NUMERIC),
         help_text="Another seed gives another draw.",
     )
     most = forms.IntegerField(
@@ -81,13 +81,13 @@ class Mix(forms.Form):
         min_value=1,
         max_value=1_000_000,
         label="Max training conversations",
-        widget=forms.TextInput(attrs=WHOLE),
+        widget=forms.TextInput(attrs=NUMERIC),
         help_text="Default: as many as these proportions allow, each once.",
     )
 
     def __init__(self, project: Project, data: QueryDict | None = None, **kwargs: Any):
         super().__init__(data, **kwargs)
-        demonstrations = Dataset.Holds.DEMONSTRATIONS
+        demonstrations = Dataset.ContentKind.DEMONSTRATIONS
         self.sets = list(Dataset.objects.complete().filter(project=project, holds=demonstrations).select_related("job"))
         for one in self.sets:
             self.fields[f"weight_{one.number}"] = forms.FloatField(
@@ -123,7 +123,7 @@ class Collect(forms.Form):
     """Selection of a run's rollouts for a dataset."""
 
     name = name_field()
-    steps = forms.CharField(max_length=200, help_text=STEPS_ASKED)
+    steps = forms.CharField(max_length=200, help_text=STEPS_HELP)
     groups = forms.CharField(max_length=200, required=False, help_text="Group numbers within a step. Default: all.")
     low = forms.FloatField(required=False, label="Min reward", widget=forms.TextInput(attrs={"inputmode": "decimal"}))
     high = forms.FloatField(required=False, label="Max reward", widget=forms.TextInput(attrs={"inputmode": "decimal"}))

@@ -20,9 +20,9 @@ from training_worker.prove.trajectory import file_digest
 from .bulk_load import BATCH, COMMITTED, batches, clear
 from .models import Dataset, Trajectory
 from .rollout_collection import Attempts
-from .row_selection import Picked, Progress, copies, picked
-from .rows import exchanged, extract_examples
-from .versions import InvalidDataset, finished
+from .row_selection import Progress, RowSelection, copies, select_rows
+from .rows import build_exchange_form, extract_examples
+from .versions import InvalidDataset, mark_job_done
 
 
 class Source(Protocol):
@@ -31,23 +31,23 @@ class Source(Protocol):
     settings: dict[str, Any]
     seed: int
 
-    def rows(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]: ...
+    def iter_trajectories(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]: ...
 
 
 class Copies:
     """Copies of existing rows."""
 
-    def __init__(self, found: Picked, progress: Progress):
+    def __init__(self, found: RowSelection, progress: Progress):
         self.found, self.progress = found, progress
         self.settings, self.seed = found.settings, found.seed
 
-    def rows(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]:
+    def iter_trajectories(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]:
         return copies(self.found, self.progress, dropped, doing)
 
 
 def curate_now(dataset: Dataset) -> None:
     """Create the dataset within a request. Raises InvalidDataset; call it in a transaction."""
-    finished(dataset, fill(dataset, quiet, plots=False))
+    mark_job_done(dataset, fill(dataset, ignore_progress, plots=False))
 
 
 def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[str, Any]:
@@ -65,7 +65,9 @@ def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[st
         job.out,
         job.spec[CURATE]["how"],
         settings,
-        extract_examples(filter(None, map(exchanged, source.rows(dropped, "written"))), attempts),
+        extract_examples(
+            filter(None, map(build_exchange_form, source.iter_trajectories(dropped, "written"))), attempts
+        ),
         dropped,
         seed=source.seed,
         servers=fingerprint(tuple(SERVERS)),
@@ -74,7 +76,7 @@ def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[st
     if not sum(part.conversations for part in made.splits.values()):
         why = ", ".join(f"{reason} ({count:,})" for reason, count in dropped.items() if count)
         raise InvalidDataset(f"No trajectories are left{f': {why}' if why else ''}. Choose others.")
-    store(dataset, source.rows(Counter(), "saved"))
+    store(dataset, source.iter_trajectories(Counter(), "saved"))
     if plots:
         with suppress(KeyError):  # a removed tool has no schema to publish
             publish(job.out)
@@ -86,7 +88,7 @@ def source_of(dataset: Dataset, progress: Progress) -> tuple[Source, Counter[str
     spec = dataset.job.spec[CURATE]
     if spec["how"] == "collect":
         return Attempts(dataset, spec, progress), Counter()
-    found = picked(dataset, progress)
+    found = select_rows(dataset, progress)
     return Copies(found, progress), Counter(found.dropped)
 
 
@@ -104,5 +106,5 @@ def teacher_of(parent: Dataset | None) -> str:
     return str(parent.job.result.get("manifest", {}).get("teacher", "")) if parent else ""
 
 
-def quiet(done: int, total: int, doing: str) -> None:
+def ignore_progress(done: int, total: int, doing: str) -> None:
     """Ignore progress."""

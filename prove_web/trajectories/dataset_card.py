@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from training_worker.prove.synthesis.quality import ROWS, format_target, format_value, meets
+from training_worker.prove.synthesis.quality import ROWS, format_target, format_value, is_target_met
 
 FACTS = {
     "recipe": "Recipe",
@@ -35,13 +35,13 @@ class QualityLine:
 class Card:
     """Contents of a data card.
 
-    Facts by name; counts of drawn, kept, duplicate and dropped (by reason) conversations; the recorded settings; and,
-    if there are any, quality measures and counts of texts by their author.
+    Facts by name; counts of drawn, accepted, duplicate and dropped (by reason) conversations; the recorded settings;
+    and, if there are any, quality measures and counts of texts by their author.
     """
 
     facts: tuple[tuple[str, str], ...]
     drawn: int
-    kept: int
+    accepted: int
     duplicates: int
     dropped: tuple[tuple[str, int], ...]
     settings: Mapping[str, Any]
@@ -63,7 +63,7 @@ def card(result: Mapping[str, Any]) -> Card | None:
     return Card(
         facts=tuple(facts(manifest)),
         drawn=sum(one.get("drawn", 0) for one in splits),
-        kept=sum(one.get("conversations", 0) for one in splits),
+        accepted=sum(one.get("conversations", 0) for one in splits),
         duplicates=sum(one.get("duplicates", 0) for one in splits),
         dropped=tuple(dropped.most_common()),
         settings=manifest.get("settings") or {},
@@ -80,7 +80,9 @@ def quality(splits: Sequence[Mapping[str, Any]]) -> Iterator[QualityLine]:
         yield QualityLine(
             row.label,
             row.definition,
-            tuple((format_value(row, one), meets(row, one)) if one is not None else ("", None) for one in values),
+            tuple(
+                (format_value(row, one), is_target_met(row, one)) if one is not None else ("", None) for one in values
+            ),
             format_target(row),
             "" if row.bfcl is None else format_value(row, row.bfcl),
         )

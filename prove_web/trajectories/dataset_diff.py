@@ -17,7 +17,7 @@ from .models import Dataset
 
 PROPERTIES = ("split", "kind", "steps", "servers", "level")
 TOGETHER = 200  # records in memory at a time
-KEPT = "changes.json"  # in the job's folder; it stays valid because neither dataset ever changes
+CACHE_FILE = "changes.json"  # in the job's folder; it stays valid because neither dataset ever changes
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Changes:
 
 def changes(dataset: Dataset, before: Dataset) -> Changes:
     """Return the changes from `before` to `dataset`; computed once, then stored beside the dataset."""
-    path = dataset.job.folder / KEPT
+    path = dataset.job.folder / CACHE_FILE
     if (found := load_changes(path, before)) is not None:
         return found
-    found = compared(before, dataset)
+    found = compare_datasets(before, dataset)
     with suppress(OSError):  # a concurrent viewer stores it too, or it is computed again
-        keep(path, before, found)
+        save_changes(path, before, found)
     return found
 
 
 Contents = dict[str, bytes]  # by id: a digest of the trajectory's contents
 
 
-def compared(before: Dataset, after: Dataset) -> Changes:
+def compare_datasets(before: Dataset, after: Dataset) -> Changes:
     """Compare two datasets: equal contents are paired first, preferably with the same id, then the rest by id.
 
     Memory holds a digest of each trajectory, and records only for one batch.
@@ -66,35 +66,37 @@ def compared(before: Dataset, after: Dataset) -> Changes:
         if spare[said]:
             spare[said] -= 1
             renamed.add(id)
-    gone = {id: None for id, said in free.items() if not paired(spare, said)}
+    gone = {id: None for id, said in free.items() if not was_paired(spare, said)}
     new = [id for id in left if id not in renamed]
     changed = [id for id in new if id in gone]
-    parts = dict(differing(before, after, changed))
+    parts = dict(iter_differing_parts(before, after, changed))
     return Changes(
         same=len(same) + len(renamed),
         added=[id for id in new if id not in gone],
         removed=[id for id in gone if id not in parts],
         changed={id: parts[id] for id in changed},
-        moved=moved(after, before),
+        moved=compare_value_counts(after, before),
     )
 
 
 def contents_of(dataset: Dataset) -> Contents:
     rows = dataset.trajectories.order_by("pk").values_list("example", "record", "rollout")
-    return {id: digest(said(record, rollout)) for id, record, rollout in rows.iterator(chunk_size=TOGETHER)}
+    return {
+        id: digest(get_content_parts(record, rollout)) for id, record, rollout in rows.iterator(chunk_size=TOGETHER)
+    }
 
 
-def said(record: dict[str, Any], rollout: Any) -> dict[str, Any]:
+def get_content_parts(record: dict[str, Any], rollout: Any) -> dict[str, Any]:
     """Return the contents of a trajectory by part, without its id."""
-    told = {name: value for name, value in record.items() if name != "id"}
-    return told if rollout is None else {**told, "rollout": rollout}
+    content = {name: value for name, value in record.items() if name != "id"}
+    return content if rollout is None else {**content, "rollout": rollout}
 
 
 def digest(value: Any) -> bytes:
     return sha256(json.dumps(value, sort_keys=True).encode()).digest()[:16]
 
 
-def paired(spare: Counter[bytes], contents: bytes) -> bool:
+def was_paired(spare: Counter[bytes], contents: bytes) -> bool:
     """Return whether one of several equal earlier trajectories was paired; `spare` counts those that were not."""
     if spare[contents]:
         spare[contents] -= 1
@@ -102,7 +104,7 @@ def paired(spare: Counter[bytes], contents: bytes) -> bool:
     return True
 
 
-def differing(before: Dataset, after: Dataset, ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def iter_differing_parts(before: Dataset, after: Dataset, ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each of these ids with the parts that differ."""
     for at in range(0, len(ids), TOGETHER):
         then, now = (parts_of(dataset, ids[at : at + TOGETHER]) for dataset in (before, after))
@@ -114,20 +116,23 @@ def differing(before: Dataset, after: Dataset, ids: Sequence[str]) -> Iterator[t
 def parts_of(dataset: Dataset, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
     """Return the digest of every part of each of these trajectories."""
     rows = dataset.trajectories.filter(example__in=ids).values_list("example", "record", "rollout")
-    return {id: {name: digest(value) for name, value in said(record, rollout).items()} for id, record, rollout in rows}
+    return {
+        id: {name: digest(value) for name, value in get_content_parts(record, rollout).items()}
+        for id, record, rollout in rows
+    }
 
 
-def moved(dataset: Dataset, before: Dataset) -> dict[str, dict[str, tuple[int, int]]]:
+def compare_value_counts(dataset: Dataset, before: Dataset) -> dict[str, dict[str, tuple[int, int]]]:
     """Return for each property the counts of its values, before and after."""
     found = {}
     for name in PROPERTIES:
-        then, now = counted(before, name), counted(dataset, name)
+        then, now = count_by_value(before, name), count_by_value(dataset, name)
         values = sorted({*then, *now}, key=lambda value: (len(value), value) if name == "steps" else (0, value))
         found[name] = {value: (then[value], now[value]) for value in values}
     return found
 
 
-def counted(dataset: Dataset, name: str) -> Counter[str]:
+def count_by_value(dataset: Dataset, name: str) -> Counter[str]:
     """Count trajectories by value of a column; one with several servers counts for each."""
     counts = Counter[str]()
     for value, count in dataset.trajectories.order_by().values_list(name).annotate(Count("pk")):
@@ -139,8 +144,8 @@ def counted(dataset: Dataset, name: str) -> Counter[str]:
 def load_changes(path: Path, before: Dataset) -> Changes | None:
     try:
         found = json.loads(path.read_text("utf-8"))
-        told = {**found["changes"], "moved": pairs(found["changes"]["moved"])}
-        return Changes(**told) if found["before"] == str(before.job_id) else None
+        changes = {**found["changes"], "moved": pairs(found["changes"]["moved"])}
+        return Changes(**changes) if found["before"] == str(before.job_id) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -149,7 +154,7 @@ def pairs(moved: dict[str, dict[str, list[int]]]) -> dict[str, dict[str, tuple[i
     return {name: {value: (then, now) for value, (then, now) in one.items()} for name, one in moved.items()}
 
 
-def keep(path: Path, before: Dataset, found: Changes) -> None:
+def save_changes(path: Path, before: Dataset, found: Changes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps({"before": str(before.job_id), "changes": asdict(found)}), "utf-8")

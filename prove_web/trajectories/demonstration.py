@@ -9,7 +9,7 @@ from training_worker.prove.rollout import demonstration
 from training_worker.prove.trajectory import Example, ExecutedCall, Message, Rollout
 
 
-def recorded(example: Example) -> Rollout:
+def build_demonstration_rollout(example: Example) -> Rollout:
     """Return the rollout of a demonstration, without a reward: every step and every answer is an assistant turn."""
     system = (Message("system", example.system),) if example.system else ()
     said = (*system, user_message(example, 0), *demonstration(example))

@@ -13,11 +13,11 @@ from training_worker.prove.reward import PAPER, RewardConfig
 from training_worker.prove.reward.efficiency import budget
 from training_worker.prove.trajectory import Example, Rollout
 
-from .alignment import Alignment, aligned
-from .argument_sources import Traced, traced
+from .alignment import Alignment, align_calls
+from .argument_sources import ArgumentSources, trace_arguments
 from .breakdown import Part, parts_of
 from .call_card import Argument, CallCard, Turn
-from .json_spans import at_places, marked
+from .json_spans import at_places, mark_values
 
 # The call budget of the efficiency component: the calls made, and from which one on each costs.
 
@@ -222,16 +222,19 @@ class Anatomy:
 
 
 def anatomy(turns: Sequence[Turn], rollout: Rollout, example: Example, config: RewardConfig = PAPER) -> Anatomy:
-    """Analyse a conversation; `rollout` carries its reward, if any. For a demonstration pass recorded(example)."""
-    found, done = traced(rollout, example, fed_by(turns)), effects(rollout, example)
+    """Analyse a conversation; `rollout` carries its reward, if any.
+
+    For a demonstration pass build_demonstration_rollout(example).
+    """
+    found, done = trace_arguments(rollout, example, fed_by(turns)), effects(rollout, example)
     account, reward = ledger(rollout, example, config), rollout.reward
     due = sum(len(step.calls) for step in example.steps)
     drawn = None
     if reward and not reward.abstention:
         drawn = waterfall(parts_of(reward, config), reward.total, config.largest, by_component(account))
     return Anatomy(
-        turns=list(numbered(turns, found, done, account)),
-        alignment=aligned(example, rollout, reward),
+        turns=list(add_analysis(turns, found, done, account)),
+        alignment=align_calls(example, rollout, reward),
         waterfall=drawn,
         budget=budget_line(len(rollout.calls), due, config) if reward else None,
         ledger=account,
@@ -241,10 +244,10 @@ def anatomy(turns: Sequence[Turn], rollout: Rollout, example: Example, config: R
     )
 
 
-def sourced(turns: Sequence[Turn], rollout: Rollout, example: Example, side: str = "") -> list[Turn]:
+def add_value_sources(turns: Sequence[Turn], rollout: Rollout, example: Example, side: str = "") -> list[Turn]:
     """Return the turns with only the sources of their values; nothing is replayed. `side` is the prefix of anchors."""
     own = [replace(turn, side=side, calls=tuple(replace(card, side=side) for card in turn.calls)) for turn in turns]
-    return numbered(own, traced(rollout, example, fed_by(turns), side), Effects(), None)
+    return add_analysis(own, trace_arguments(rollout, example, fed_by(turns), side), Effects(), None)
 
 
 def fed_by(turns: Sequence[Turn]) -> dict[int, list[int]]:
@@ -266,18 +269,18 @@ def by_component(account: Ledger | None) -> dict[str, tuple[tuple[int, ...], tup
     return found
 
 
-def numbered(turns: Sequence[Turn], found: Traced, done: Effects, account: Ledger | None) -> list[Turn]:
+def add_analysis(turns: Sequence[Turn], found: ArgumentSources, done: Effects, account: Ledger | None) -> list[Turn]:
     """Return the turns with user turns numbered, and with the analysis added to every card and text."""
-    shown, number = list[Turn](), 0
+    result, number = list[Turn](), 0
     for turn in turns:
         number += turn.role == "user"
         if turn.role == "user":
             turn = replace(turn, number=number, pieces=at_places(turn.text, found.said.get(number, {})))
-        shown.append(replace(turn, calls=tuple(full(card, found, done, account) for card in turn.calls)))
-    return shown
+        result.append(replace(turn, calls=tuple(add_call_analysis(card, found, done, account) for card in turn.calls)))
+    return result
 
 
-def full(card: CallCard, found: Traced, done: Effects, account: Ledger | None) -> CallCard:
+def add_call_analysis(card: CallCard, found: ArgumentSources, done: Effects, account: Ledger | None) -> CallCard:
     """Return a card with the sources of its values, its marks, its world changes and its ledger entries."""
     at = card.position
     if at is None:
@@ -286,7 +289,7 @@ def full(card: CallCard, found: Traced, done: Effects, account: Ledger | None) -
     return replace(
         card,
         values=tuple(Argument(name, pieces) for name, pieces in found.arguments.get(at, {}).items()),
-        told=marked(card.result, marks, 2 if len(card.result) > LONG else None) if marks else (),
+        pieces=mark_values(card.result, marks, 2 if len(card.result) > LONG else None) if marks else (),
         changes=done.changes.get(at),
         otherwise=at in done.otherwise,
         entries=tuple(entry for line in lines if line.call == at + 1 for entry in line.entries if entry),

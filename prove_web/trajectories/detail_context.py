@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prove_web.experiments.models import Run
-from prove_web.experiments.reward_config import said, scored_at
+from prove_web.experiments.reward_config import describe_reward, scored_at
 from training_worker.prove.reward import PAPER, RewardConfig
 from training_worker.prove.schemas import get_tool_schemas
 from training_worker.prove.trajectory import Example, Reward, Rollout
 
 from .breakdown import components, parts_of
 from .conversation import Turn, of_example, of_rollout
-from .demonstration import recorded
+from .demonstration import build_demonstration_rollout
 from .detail import anatomy
 from .metadata import facts_of
 from .models import Trajectory
@@ -48,8 +48,8 @@ def sizes(rollout: Rollout, example: Example) -> tuple[Size, ...]:
         counted["tools"] = sum(len(json.dumps(tool, ensure_ascii=False)) for tool in get_tool_schemas(example))
     for message in rollout.transcript:
         counted[message.role] += len(message.content)
-    whole = sum(counted.values()) or 1
-    return tuple(Size(ROLES[role], count, 100 * count / whole) for role, count in counted.items() if count)
+    total = sum(counted.values()) or 1
+    return tuple(Size(ROLES[role], count, 100 * count / total) for role, count in counted.items() if count)
 
 
 # Reward configuration of a rollout: that of its run, at its step.
@@ -61,7 +61,7 @@ def config_of(trajectory: Trajectory) -> tuple[RewardConfig, str]:
     step = trajectory.origin.get("step") if run else None
     if run is None or not isinstance(step, int):
         return PAPER, ""
-    return scored_at(run, step), said(run.config.get("reward"))
+    return scored_at(run, step), describe_reward(run.config.get("reward"))
 
 
 def run_of(trajectory: Trajectory) -> Run | None:
@@ -76,12 +76,12 @@ def run_of(trajectory: Trajectory) -> Run | None:
 UNREADABLE = "This rollout was recorded by another version of PROVE Studio; its example is shown instead."
 
 
-def reading(trajectory: Trajectory, *, blind: bool = False) -> dict[str, Any]:
+def build_reading_context(trajectory: Trajectory, *, blind: bool = False) -> dict[str, Any]:
     """Return the context of templates/trajectories/reading.html. `blind` hides what depends on the reward."""
     example = example_of(trajectory)
     if example is None:
         return {"trajectory": trajectory, "example": None}
-    rollout, verdict, config, turns = done(trajectory, example, blind=blind)
+    rollout, verdict, config, turns = load_scored_rollout(trajectory, example, blind=blind)
     known = anatomy(turns, rollout, example, config)
     return {
         "trajectory": trajectory,
@@ -92,12 +92,12 @@ def reading(trajectory: Trajectory, *, blind: bool = False) -> dict[str, Any]:
         "anatomy": known,
         "sizes": sizes(rollout, example),
         "verdict": None if blind else verdict,
-        "beside": () if blind else beside(verdict.reward, config),
+        "beside": () if blind else get_paper_components(verdict.reward, config),
         "blind": blind,
     }
 
 
-def done(
+def load_scored_rollout(
     trajectory: Trajectory, example: Example, *, blind: bool = False
 ) -> tuple[Rollout, Verdict, RewardConfig, list[Turn]]:
     """Return the rollout, verdict, reward configuration and turns: a rollout as stored, a demonstration replayed."""
@@ -105,13 +105,13 @@ def done(
     if attempt is None:
         verdict = Verdict(problem=UNREADABLE) if trajectory.rollout else judge(example)
         reward = None if blind else verdict.reward
-        return replace(recorded(example), reward=reward), verdict, PAPER, of_example(example, reward)
+        return replace(build_demonstration_rollout(example), reward=reward), verdict, PAPER, of_example(example, reward)
     config, scored_by = config_of(trajectory)
     attempt = replace(attempt, reward=None) if blind else attempt
-    return attempt, stored(attempt, config, scored_by), config, of_rollout(attempt, example)
+    return attempt, get_stored_verdict(attempt, config, scored_by), config, of_rollout(attempt, example)
 
 
-def stored(attempt: Rollout, config: RewardConfig, scored_by: str) -> Verdict:
+def get_stored_verdict(attempt: Rollout, config: RewardConfig, scored_by: str) -> Verdict:
     """Return the reward of a rollout as it was scored."""
     if attempt.reward is None:
         return Verdict(problem=f"This rollout has no reward: {attempt.error}" if attempt.error else "")
@@ -119,6 +119,6 @@ def stored(attempt: Rollout, config: RewardConfig, scored_by: str) -> Verdict:
     return Verdict(attempt.reward, "", parts, config.largest, attempt, scored_by)
 
 
-def beside(reward: Reward | None, config: RewardConfig) -> tuple[Any, ...]:
+def get_paper_components(reward: Reward | None, config: RewardConfig) -> tuple[Any, ...]:
     """Return the paper's components if another form counts, else nothing."""
     return components(reward, config) if reward and not reward.abstention and reward.form != "paper" else ()

@@ -27,7 +27,7 @@ RELATED = ("dataset__project__organisation", "parent__dataset__project__organisa
 
 
 @dataclass(frozen=True)
-class Said:
+class DiffItem:
     """An item of a conversation: role, tool (of a call) and text."""
 
     role: str
@@ -39,8 +39,8 @@ class Said:
 class Pair:
     """The items of both at one place, None if missing; `old` and `new` are text parts with whether each differs."""
 
-    before: Said | None
-    after: Said | None
+    before: DiffItem | None
+    after: DiffItem | None
     old: tuple[tuple[str, bool], ...] = ()
     new: tuple[tuple[str, bool], ...] = ()
 
@@ -53,9 +53,9 @@ class Pair:
 
 @in_project(Action.VIEW)
 @require_safe
-def edited(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
+def show_edit_diff(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     """Show what changed from the parent; without an accessible parent redirect to the trajectory."""
-    rows = Trajectory.objects.of(request.project).select_related(*RELATED)
+    rows = Trajectory.objects.filter_by_project(request.project).select_related(*RELATED)
     found = get_object_or_404(rows, dataset__number=dataset, example=example)
     parent = found.parent.dataset if found.parent else None
     if parent is None or parent.deleted_at or parent.project_id != request.project.pk:
@@ -64,9 +64,9 @@ def edited(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
         return redirect(found)
     before, after = example_of(found.parent), example_of(found)
     pairs = list(side_by_side(before, after)) if before and after else None
-    shown: dict[str, Any] = {"trajectory": found, "parent": found.parent, "dataset": found.dataset, "pairs": pairs}
-    shown["differing"] = sum(pair.state != "same" for pair in pairs or ())
-    return render(request, "trajectories/edited.html", shown)
+    context: dict[str, Any] = {"trajectory": found, "parent": found.parent, "dataset": found.dataset, "pairs": pairs}
+    context["differing"] = sum(pair.state != "same" for pair in pairs or ())
+    return render(request, "trajectories/edited.html", context)
 
 
 def side_by_side(before: Example, after: Example) -> Iterator[Pair]:
@@ -81,19 +81,19 @@ def side_by_side(before: Example, after: Example) -> Iterator[Pair]:
                 yield pair(left, right)
 
 
-def iter_messages(example: Example) -> Iterator[Said]:
+def iter_messages(example: Example) -> Iterator[DiffItem]:
     for number, words in enumerate(example.turns):
-        yield Said("user", "", words)
+        yield DiffItem("user", "", words)
         for call in (call for step in example.steps if step.turn == number for call in step.calls):
-            yield Said("call", call.name, json.dumps(call.arguments, indent=2, ensure_ascii=False))
-        yield from (Said("assistant", "", answer) for answer in example.answers[number : number + 1] if answer)
+            yield DiffItem("call", call.name, json.dumps(call.arguments, indent=2, ensure_ascii=False))
+        yield from (DiffItem("assistant", "", answer) for answer in example.answers[number : number + 1] if answer)
 
 
-def pair(before: Said | None, after: Said | None) -> Pair:
+def pair(before: DiffItem | None, after: DiffItem | None) -> Pair:
     if before is None or after is None or before == after:
         return Pair(before, after, ((before.text, False),) if before else (), ((after.text, False),) if after else ())
     old, new = WORDS.findall(before.text), WORDS.findall(after.text)
-    codes = list(differing(old, new))
+    codes = list(iter_opcodes(old, new))
     return Pair(
         before,
         after,
@@ -105,7 +105,7 @@ def pair(before: Said | None, after: Said | None) -> Pair:
 Code = tuple[str, int, int, int, int]
 
 
-def differing(old: Sequence[str], new: Sequence[str]) -> Iterator[Code]:
+def iter_opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Code]:
     """Yield difflib opcodes; equal ends are set aside first, and a long middle is a single replacement."""
     alike = [one == other for one, other in zip(old, new, strict=False)]
     head = alike.index(False) if False in alike else len(alike)

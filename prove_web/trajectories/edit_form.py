@@ -7,11 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prove_web.servers.arguments import CallForm
-from training_worker.prove.synthesis.edits import Mended, Wanted
+from training_worker.prove.synthesis.edits import EditedCall, EditedConversation
 
-from .call_fields import ArgumentsInput, parse_arguments, reshaped, spelled, switched, with_fields
-from .call_fields import checked as fitting
-from .typed import LONGEST, arguments_of
+from .call_fields import (
+    ArgumentsInput,
+    change_list_rows,
+    format_arguments,
+    parse_arguments,
+    switch_editing_mode,
+    validate_arguments,
+    with_fields,
+)
+from .entered_arguments import LONGEST, arguments_of
 
 MOST_ROWS = 40
 
@@ -36,7 +43,7 @@ class Row:
     def arguments_input(self) -> ArgumentsInput:
         return ArgumentsInput(self.arguments, self.form, self.fault)
 
-    def giving(self, made: ArgumentsInput) -> Row:
+    def replace_arguments(self, made: ArgumentsInput) -> Row:
         return replace(self, arguments=made.text, form=made.form, fault=made.fault)
 
     @property
@@ -78,13 +85,13 @@ class Draft:
         ]
 
 
-def draft_of(wanted: Mended) -> Draft:
+def draft_of(wanted: EditedConversation) -> Draft:
     rows = tuple(
         Row(
             key=key,
             turn=one.turn,
             tool=one.tool,
-            arguments=spelled(one.arguments),
+            arguments=format_arguments(one.arguments),
             was=one.was,
             joined=one.joined,
             form=with_fields(key, one.tool, one.arguments),
@@ -116,7 +123,7 @@ def row_of(post: Mapping[str, str], key: str, turns: int) -> Row:
         was=number(post.get(f"was-{key}")),
         joined=f"joined-{key}" in post,
     )
-    return row.giving(parse_arguments(post, key, tool, text(post, f"arguments-{key}")))
+    return row.replace_arguments(parse_arguments(post, key, tool, text(post, f"arguments-{key}")))
 
 
 def text(post: Mapping[str, str], name: str) -> str:
@@ -128,10 +135,10 @@ def number(given: str | None) -> int | None:
     return int(given) if given and given.isdecimal() and len(given) < 6 else None
 
 
-def wanted_of(draft: Draft, steps: int) -> Mended:
+def wanted_of(draft: Draft, steps: int) -> EditedConversation:
     """Return the edit of a draft without a fault; `steps` is the number of steps of the old conversation."""
     calls = tuple(
-        Wanted(
+        EditedCall(
             row.tool,
             arguments_of(row.arguments),
             row.turn,
@@ -140,10 +147,10 @@ def wanted_of(draft: Draft, steps: int) -> Mended:
         )
         for row in draft.rows
     )
-    return Mended(tuple(map(str.strip, draft.turns)), tuple(map(str.strip, draft.answers)), calls)
+    return EditedConversation(tuple(map(str.strip, draft.turns)), tuple(map(str.strip, draft.answers)), calls)
 
 
-def changed(draft: Draft, do: str) -> Draft:
+def apply_button(draft: Draft, do: str) -> Draft:
     """Return the draft after a button that switches, moves, removes or adds a call; unchanged for any other button."""
     what, _, rest = do.partition("-")
     key = number(rest)
@@ -151,33 +158,40 @@ def changed(draft: Draft, do: str) -> Draft:
         return draft
     match what:
         case "switch":
-            return replace(draft, rows=tuple(other(row) if row.key == key else row for row in draft.rows))
+            return replace(
+                draft, rows=tuple(switch_row_editing_mode(row) if row.key == key else row for row in draft.rows)
+            )
         case "delete":
             return replace(draft, rows=tuple(row for row in draft.rows if row.key != key))
         case "add" if key <= len(draft.turns) and len(draft.rows) < MOST_ROWS:
             new = Row(max((row.key for row in draft.rows), default=0) + 1, max(key - 1, 0), "", "{}")
             return replace(draft, rows=tuple(sorted([*draft.rows, new], key=lambda row: row.turn)))
         case "up" | "down":
-            return replace(draft, rows=moved(draft.rows, key, -1 if what == "up" else 1, len(draft.turns)))
+            return replace(draft, rows=move_call(draft.rows, key, -1 if what == "up" else 1, len(draft.turns)))
     return draft
 
 
-def other(row: Row) -> Row:
+def switch_row_editing_mode(row: Row) -> Row:
     """Switch a call to the other editing mode."""
-    return row.giving(switched(row.key, row.tool, row.arguments_input))
+    return row.replace_arguments(switch_editing_mode(row.key, row.tool, row.arguments_input))
 
 
 def with_rows(draft: Draft, post: Mapping[str, str]) -> Draft:
     """Return the draft with a list row added or removed in the fields of a call."""
-    return replace(draft, rows=tuple(row.giving(reshaped(row.arguments_input, post)) for row in draft.rows))
+    return replace(
+        draft, rows=tuple(row.replace_arguments(change_list_rows(row.arguments_input, post)) for row in draft.rows)
+    )
 
 
-def checked(draft: Draft) -> Draft:
+def validate_draft(draft: Draft) -> Draft:
     """Return the draft with the schema errors of its calls, each at its field."""
-    return replace(draft, rows=tuple(row.giving(fitting(row.tool, row.arguments_input)) for row in draft.rows))
+    return replace(
+        draft,
+        rows=tuple(row.replace_arguments(validate_arguments(row.tool, row.arguments_input)) for row in draft.rows),
+    )
 
 
-def moved(rows: tuple[Row, ...], key: int, by: int, turns: int) -> tuple[Row, ...]:
+def move_call(rows: tuple[Row, ...], key: int, by: int, turns: int) -> tuple[Row, ...]:
     """Move a call one place up or down; beyond the first or last of its turn it goes to the adjacent turn."""
     order = list(rows)
     at = next((at for at, row in enumerate(order) if row.key == key), None)

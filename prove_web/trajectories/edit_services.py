@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from prove_web.accounts.models import User
 from prove_web.review.blinding import blind_since
-from training_worker.prove.synthesis.edits import Mended, Wanted, as_it_is, mended
+from training_worker.prove.synthesis.edits import EditedCall, EditedConversation, apply_edits, as_it_is
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example, Rollout
 
-from .detail_context import done
+from .detail_context import load_scored_rollout
 from .models import Trajectory
 from .replay_score import Verdict, example_of, judge
 
@@ -21,7 +21,7 @@ class NotMendable(ValueError):
 
 
 @dataclass(frozen=True)
-class Tried:
+class EditResult:
     """Run of an edit in a fresh world: its verdict and the trajectory's own, without rewards for a blind reviewer.
 
     `texts` are the observations of the calls; `same` if nothing was changed.
@@ -42,33 +42,33 @@ def mendable(trajectory: Trajectory) -> Example:
     return made
 
 
-def run(trajectory: Trajectory, example: Example, wanted: Mended, user: User) -> Tried:
+def run(trajectory: Trajectory, example: Example, wanted: EditedConversation, user: User) -> EditResult:
     """Run an edit in a fresh world. Raises Rejected."""
-    made = mended(trajectory.example, example, wanted)
+    made = apply_edits(trajectory.example, example, wanted)
     blind = blind_since(trajectory, user) is not None
-    before = None if blind else done(trajectory, example)[1]
+    before = None if blind else load_scored_rollout(trajectory, example)[1]
     held = replace(judge(made), reward=None, parts=(), rollout=None) if blind else judge(made)
     texts = tuple(text for step in made.steps for text in step.observations)
     same = (example.turns, example.answers, example.steps) == (made.turns, made.answers, made.steps)
-    return Tried(held, before, texts, same)
+    return EditResult(held, before, texts, same)
 
 
-def said(reason: Rejected, trajectory: Trajectory) -> str:
+def explain_rejection(reason: Rejected, trajectory: Trajectory) -> str:
     """Return why an edit was rejected, without the id, which does not exist yet."""
     return re.sub(r"^(hand-\d+|" + re.escape(trajectory.example) + r"): ", "", str(reason))
 
 
-def beginning(example: Example, attempt: Rollout | None) -> Mended:
+def build_initial_edit(example: Example, attempt: Rollout | None) -> EditedConversation:
     """Return the initial state of the form: the demonstration, or the successful calls of a rollout."""
     if attempt is None:
         return as_it_is(example)
     turns = user_turns(attempt)
     calls = tuple(
-        Wanted(made.call.name, made.call.arguments or {}, min(turns[made.turn], len(example.turns) - 1))
+        EditedCall(made.call.name, made.call.arguments or {}, min(turns[made.turn], len(example.turns) - 1))
         for made in attempt.calls
         if made.level == 3
     )
-    return Mended(example.turns, example.answers, calls)
+    return EditedConversation(example.turns, example.answers, calls)
 
 
 def user_turns(attempt: Rollout) -> list[int]:

@@ -12,15 +12,15 @@ from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.review.blinding import Blind
 
-from .exporting import FORMATS, Format, file_name
-from .selection import Selection, selected
+from .export_formats import FORMATS, Format, file_name
+from .selection import Selection, select_trajectories
 
 
 @in_project(Action.VIEW)
 @require_safe
 def export(request: Any) -> HttpResponse:
     """Show the export formats for the selection in the URL, or send the file if `format` is given."""
-    selection = selected(request.project, request.GET, Blind(request.user, request.project))
+    selection = select_trajectories(request.project, request.GET, Blind(request.user, request.project))
     format = FORMATS.get(request.GET.get("format", ""))
     if format is None or selection.fault:
         context = {"selection": selection, "count": selection.rows.count(), "formats": FORMATS.values()}
@@ -30,7 +30,7 @@ def export(request: Any) -> HttpResponse:
 
 def file_of(request: Any, selection: Selection, format: Format) -> StreamingHttpResponse:
     """Return the selection as a streamed file."""
-    about = {"project": str(request.project), "found_by": selection.told}
+    about = {"project": str(request.project), "found_by": selection.origin}
     body = format.make(selection.rows, about, Blind(request.user, request.project))
     name = file_name(selection.name, format.ending)
     audit.note(None, "exported", request.project, request.organisation, trajectories=selection.name, file=name)

@@ -13,7 +13,7 @@ from django.db.models.functions import Concat
 from prove_web.review.blinding import Blind
 
 from .choices import KINDS, LEVELS, SPLITS
-from .list_params import parse_search, tidy
+from .list_params import build_query_string, parse_search
 from .models import Dataset, Trajectory
 from .paging import SORTS
 from .search import Fault, search
@@ -24,15 +24,17 @@ class TrajectoryFilter(django_filters.FilterSet):
 
     q = django_filters.CharFilter(
         label="Search",
-        method="words",
+        method="filter_by_search",
         widget=forms.TextInput(attrs={"type": "search"}),
     )
     split = django_filters.ChoiceFilter(choices=SPLITS, empty_label="Any")
     kind = django_filters.ChoiceFilter(choices=KINDS, empty_label="Any")
     level = django_filters.ChoiceFilter(choices=LEVELS, empty_label="Any", label="Information level")
     steps = django_filters.NumberFilter(widget=forms.Select, min_value=0, max_value=100, decimal_places=0)
-    server = django_filters.CharFilter(field_name="servers", method="listed", widget=forms.Select, label="Server")
-    tool = django_filters.CharFilter(field_name="tools", method="listed", widget=forms.Select, label="Tool")
+    server = django_filters.CharFilter(
+        field_name="servers", method="filter_by_entry", widget=forms.Select, label="Server"
+    )
+    tool = django_filters.CharFilter(field_name="tools", method="filter_by_entry", widget=forms.Select, label="Tool")
 
     class Meta:
         model = Trajectory
@@ -48,26 +50,26 @@ class TrajectoryFilter(django_filters.FilterSet):
         self.fault: Fault | None = None
         self.covered = False
 
-    def words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+    def filter_by_search(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         """Return the rows that match the search; none, with the error in `fault`, for an invalid query."""
         assert self.dataset
         found = search(self.dataset.project, parse_search(self.data), self.dataset, self.blind)
         self.fault, self.covered = found.fault, found.covered
         return rows.filter(pk__in=found.rows.order_by().values("pk")) if not found.fault else rows.none()
 
-    def listed(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+    def filter_by_entry(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         """Return the rows whose comma-separated list has the value as a whole entry."""
-        whole = f"{name}_listed"
-        return rows.alias(**{whole: Concat(Value(","), name, Value(","))}).filter(
-            **{f"{whole}__contains": f",{value},"}
+        alias = f"{name}_listed"
+        return rows.alias(**{alias: Concat(Value(","), name, Value(","))}).filter(
+            **{f"{alias}__contains": f",{value},"}
         )
 
     def offer(self, **choices: Iterable[Any]) -> None:
         """Set the choices of fields that have no fixed ones."""
         for name, values in choices.items():
-            asked = self.data.get(name, "")
+            current = self.data.get(name, "")
             known = [str(value) for value in values]
-            known += [asked] if asked and asked not in known else []
+            known += [current] if current and current not in known else []
             self.form.fields[name].widget.choices = [("", "Any"), *((value, value) for value in known)]
 
     @property
@@ -77,6 +79,6 @@ class TrajectoryFilter(django_filters.FilterSet):
     @property
     def address(self) -> str:
         """The query string of these filters, without empty values and without the page."""
-        kept = {name: value for name, value in (self.data or {}).items() if name in self.filters}
+        values = {name: value for name, value in (self.data or {}).items() if name in self.filters}
         sort = (self.data or {}).get("sort", "")
-        return tidy({**kept, "sort": sort if sort in SORTS else ""})
+        return build_query_string({**values, "sort": sort if sort in SORTS else ""})

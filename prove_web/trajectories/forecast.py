@@ -14,7 +14,7 @@ from typing import Any
 import networkx as nx
 from django.conf import settings
 
-from training_worker.prove.graph import along, graph_path, part, read
+from training_worker.prove.graph import graph_path, part, read, restrict_to_chain
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dry_run import Trial, trial
 from training_worker.prove.synthesis.knobs import TINY
@@ -22,7 +22,7 @@ from training_worker.prove.synthesis.recipes import PLANS
 from training_worker.prove.trajectory import Example
 
 MOST, PATIENCE = 24, 1.5  # draws, and seconds
-SHOWN = 3
+MAX_LENGTHS = 3
 
 
 class NoForecast(Exception):
@@ -62,11 +62,11 @@ class Forecast:
     def examples(self) -> list[Example]:
         """A few examples of different lengths."""
         by_length = {len(example.steps): example for example in reversed(self.trial.examples)}
-        return [by_length[length] for length in sorted(by_length, reverse=True)[:SHOWN]]
+        return [by_length[length] for length in sorted(by_length, reverse=True)[:MAX_LENGTHS]]
 
     @property
     def dropped(self) -> list[tuple[str, int]]:
-        return [(said(reason), count) for reason, count in self.trial.dropped.most_common(4)]
+        return [(format_reason(reason), count) for reason, count in self.trial.dropped.most_common(4)]
 
 
 def forecast(spec: Mapping[str, Any]) -> Forecast:
@@ -75,22 +75,22 @@ def forecast(spec: Mapping[str, Any]) -> Forecast:
     if not path.exists():
         raise NoForecast("The dependency graph is not built yet; it is built first, in about a minute.")
     try:
-        return drawn(json.dumps(spec, sort_keys=True), str(path))
+        return compute_forecast(json.dumps(spec, sort_keys=True), str(path))
     except (ValueError, KeyError) as error:
         raise NoForecast(f"No conversation can be drawn with these settings: {error}") from None
 
 
 @lru_cache(maxsize=64)
-def drawn(spec: str, path: str) -> Forecast:
-    asked, cores = json.loads(spec), os.cpu_count() or 1
-    if plan := PLANS.get(asked.get("recipe", "")):
+def compute_forecast(spec: str, path: str) -> Forecast:
+    settings, cores = json.loads(spec), os.cpu_count() or 1
+    if plan := PLANS.get(settings.get("recipe", "")):
         graph = plan.graph(load_graph(path), "train")
         draws, about, recipe = sum(plan.train.values()) + sum(plan.held_out.values()), (), plan.recipe
     else:
-        graph = part(load_graph(path), asked["servers"])
-        graph = along(graph, asked["chain"]) if "chain" in asked else graph
-        draws, about = asked["train"] + asked["held_out"], tuple(asked.get("tools", ()))
-        recipe = Recipe(knobs=replace(TINY, most=asked["candidates"]))
+        graph = part(load_graph(path), settings["servers"])
+        graph = restrict_to_chain(graph, settings["chain"]) if "chain" in settings else graph
+        draws, about = settings["train"] + settings["held_out"], tuple(settings.get("tools", ()))
+        recipe = Recipe(knobs=replace(TINY, most=settings["candidates"]))
     if not len(graph):
         raise NoForecast("These servers have no tools in the dependency graph.")
     return Forecast(draws, trial(graph, recipe, about, MOST, PATIENCE), len(graph), cores, exact=plan is not None)
@@ -111,7 +111,7 @@ KINDS = {
 }
 
 
-def said(reason: str) -> str:
+def format_reason(reason: str) -> str:
     """Return a reason in the words of a page."""
     kind, _, rest = reason.partition(": ")
     return f"{KINDS.get(kind, kind)}: {rest}" if rest else KINDS.get(kind, kind)
@@ -126,8 +126,8 @@ class Drop:
     share: float
 
 
-def drops(told: Mapping[str, Any]) -> list[Drop]:
+def drops(reasons: Mapping[str, Any]) -> list[Drop]:
     """Return the reasons of an event or a result, the most frequent first."""
-    counts = Counter({str(reason): int(count) for reason, count in told.items()})
+    counts = Counter({str(reason): int(count) for reason, count in reasons.items()})
     most = max(counts.values(), default=1)
-    return [Drop(said(reason), count, count / most) for reason, count in counts.most_common()]
+    return [Drop(format_reason(reason), count, count / most) for reason, count in counts.most_common()]

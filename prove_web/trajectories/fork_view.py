@@ -22,7 +22,7 @@ from training_worker.prove.trajectory import Example
 from .manual_dataset import VERSION
 from .models import Opened, Trajectory
 from .replay_score import example_of, rollout_of
-from .views.finding import one_trajectory
+from .views.lookup import one_trajectory
 
 
 @in_project(Action.ANNOTATE)
@@ -31,7 +31,7 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
     """Open the world of a trajectory as a live session, at its start or after a number of its calls."""
     found = one_trajectory(request.project, dataset, example)
     try:
-        session = opened(request.user, found, number(request.POST.get("calls", "0"), MOST_CALLS))
+        session = open_trajectory_session(request.user, found, number(request.POST.get("calls", "0"), MOST_CALLS))
     except NoWorld as why:
         messages.error(request, str(why))
         return redirect(found)
@@ -40,7 +40,7 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
     return redirect(session)
 
 
-def opened(user: User, trajectory: Trajectory, most: int) -> LiveSession:
+def open_trajectory_session(user: User, trajectory: Trajectory, most: int) -> LiveSession:
     """Return a live session in the world of a trajectory, after its first `most` calls. Raises NoWorld."""
     made = example_of(trajectory)
     if made is None:

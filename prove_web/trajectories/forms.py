@@ -9,7 +9,7 @@ from django.db import transaction
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
-from prove_web.environments.enabled_servers import offered
+from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.live.jobs import enqueue
 from training_worker.prove.graph import LONGEST_CHAIN
 from training_worker.prove.synthesis.recipes import PLANS, Plan
@@ -18,7 +18,8 @@ from training_worker.warm import SERVERS as WARM_SERVERS
 from .models import Dataset
 from .versions import begin
 
-WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number input would drop invalid text before we report it
+# a number input would drop invalid text before we report it
+INTEGER_INPUT = forms.TextInput(attrs={"inputmode": "numeric"})
 NUMBERS = ("seed", "train", "held_out", "candidates")
 OF_A_CHAIN = {"train": 200, "held_out": 40}  # initial values of a form about one chain, or about a few tools
 
@@ -28,7 +29,7 @@ def tools_of(chain: str) -> tuple[str, ...]:
     return tuple(filter(None, chain.split(",")))
 
 
-def named(plan: Plan) -> str:
+def format_recipe_label(plan: Plan) -> str:
     """Return the label of a recipe."""
     return f"{plan.name}: {sum(plan.train.values()):,} and {sum(plan.held_out.values()):,} held out, {plan.title}"
 
@@ -54,7 +55,7 @@ class NewDataset(forms.Form):
         },
     )
     train = forms.IntegerField(
-        widget=WHOLE,
+        widget=INTEGER_INPUT,
         label="Training conversations",
         min_value=10,
         max_value=20_000,
@@ -62,7 +63,7 @@ class NewDataset(forms.Form):
         help_text="Number of draws, 10 to 20,000; duplicates and draws that fail their replay are dropped.",
     )
     held_out = forms.IntegerField(
-        widget=WHOLE,
+        widget=INTEGER_INPUT,
         label="Held-out conversations",
         min_value=0,
         max_value=2_000,
@@ -70,7 +71,7 @@ class NewDataset(forms.Form):
         help_text="0 to 2,000, in worlds that share no person or number with training.",
     )
     candidates = forms.IntegerField(
-        widget=WHOLE,
+        widget=INTEGER_INPUT,
         label="Max candidate tools",
         min_value=5,
         max_value=30,
@@ -78,7 +79,7 @@ class NewDataset(forms.Form):
         help_text="Tools offered in a conversation, 5 to 30. A small policy with a short context needs few.",
     )
     seed = forms.IntegerField(
-        widget=WHOLE,
+        widget=INTEGER_INPUT,
         min_value=0,
         max_value=19,
         initial=0,
@@ -87,18 +88,21 @@ class NewDataset(forms.Form):
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        on = offered(project)
+        on = list_enabled_servers(project)
         self.off = [name for name in SERVERS if name not in on]
         self.fields["servers"].choices = [(name, name) for name in on]
-        self.fields["recipe"].choices = [("", "Custom, as below"), *((one.name, named(one)) for one in PLANS.values())]
+        self.fields["recipe"].choices = [
+            ("", "Custom, as below"),
+            *((one.name, format_recipe_label(one)) for one in PLANS.values()),
+        ]
         if self.off:
-            self.fields["recipe"].help_text += f" {self.without(self.off)}"
+            self.fields["recipe"].help_text += f" {self.explain_disabled_servers(self.off)}"
         for name in NUMBERS:
             field = self.fields[name]
-            asked = f"Enter a whole number from {field.min_value:,} to {field.max_value:,}."
-            field.error_messages = {"required": asked, "invalid": asked}
+            message = f"Enter a whole number from {field.min_value:,} to {field.max_value:,}."
+            field.error_messages = {"required": message, "invalid": message}
             for limit in field.validators:
-                limit.message = asked
+                limit.message = message
 
     def clean(self) -> dict[str, Any]:
         """Ignore the fields that a recipe or a chain sets."""
@@ -114,7 +118,7 @@ class NewDataset(forms.Form):
         return self.cleaned_data
 
     @staticmethod
-    def without(off: list[str]) -> str:
+    def explain_disabled_servers(off: list[str]) -> str:
         return (
             f"Recipes use all servers, and {', '.join(off)} {'are' if len(off) > 1 else 'is'} switched off in this "
             "project. Switch on all servers under Environments, or select servers below."
@@ -124,7 +128,7 @@ class NewDataset(forms.Form):
         """Reject recipes if servers are off: a recipe has exact counts over all servers."""
         recipe = str(self.cleaned_data["recipe"])
         if recipe and self.off and not self.data.get("chain"):
-            raise forms.ValidationError(self.without(self.off))
+            raise forms.ValidationError(self.explain_disabled_servers(self.off))
         return recipe
 
     def clean_chain(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from prove_web.disk_guard import NoRoom
 from training_worker.prove.importers.archive import MOST_PACKED
 
 from . import uploads
-from .import_preview import Import, previewed, sample, suggested
+from .import_preview import Import, preview_rows, sample, suggest_options
 from .import_services import launch, read_as, report_of, upload_of
 from .models import Dataset
 from .uploads import PIECE, NotTaken
@@ -81,15 +81,15 @@ def import_preview(request: Any, upload: Any) -> HttpResponse:
         raise Http404(f"Upload incomplete: {found.received:,} of {found.size:,} bytes received.")
     seen = sample(found)
     given = request.POST or (request.GET if "format" in request.GET else None)
-    form = Import(list(seen.first), given, initial=suggested(found, seen.first))
+    form = Import(list(seen.first), given, initial=suggest_options(found, seen.first))
     form.full_clean() if given else None
     if request.method == "POST" and form.is_valid() and not seen.problem:
         return redirect(launch(request.project, request.user, found, form, seen))
-    asked = form.options if form.is_bound and form.is_valid() else None
-    if asked is None and not form.is_bound:
+    options = form.options if form.is_bound and form.is_valid() else None
+    if options is None and not form.is_bound:
         begun = read_as(found, seen, {})
-        asked = begun.options if begun.is_valid() else None
-    rows = previewed(seen, asked) if asked else []
+        options = begun.options if begun.is_valid() else None
+    rows = preview_rows(seen, options) if options else []
     counts = {"bad": sum(row.what == "bad" for row in rows), "all": len(rows)}
     context = {"upload": found, "form": form, "seen": seen, "rows": rows, "counts": counts}
     failed = seen.problem or (request.method == "POST" and form.errors)

@@ -9,17 +9,17 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from training_worker.prove.curation.rollout_dataset import Collected
-from training_worker.prove.importers.columns import FIELDS, guessed, said
+from training_worker.prove.curation.rollout_dataset import DatasetRollout
+from training_worker.prove.importers.columns import FIELDS, format_calls, guess_mapping
 from training_worker.prove.importers.reader import (
     COLUMNS,
     OURS,
     TITLES,
     Fault,
-    Left,
     ManifestRow,
     ParsedRow,
     ReadOptions,
+    SkippedRow,
     format_of,
     outcome,
 )
@@ -35,7 +35,7 @@ SEEN = 4_000  # characters of a cell on the page
 
 
 @dataclass(frozen=True)
-class Previewed:
+class PreviewRow:
     """A row of the preview: what it becomes, or why it is skipped; `about` is its first user turn or its start."""
 
     number: int
@@ -84,13 +84,13 @@ class Import(forms.Form):
 
     def __init__(self, columns: list[str], data: QueryDict | None = None, **kwargs: Any):
         super().__init__(data, **kwargs)
-        told = guessed(columns)
+        guesses = guess_mapping(columns)
         for name, help in FIELDS.items():
             self.fields[COLUMN + name] = forms.ChoiceField(
                 label=name.capitalize(),
                 required=False,
                 choices=[("", "None"), *((column, column) for column in columns)],
-                initial=told.get(name, ""),
+                initial=guesses.get(name, ""),
                 help_text=help,
             )
 
@@ -122,31 +122,31 @@ class Import(forms.Form):
         return ReadOptions(format, self.mapped if format == COLUMNS else {}, self.cleaned_data["split"] or None)
 
 
-def suggested(upload: Upload, first: dict[str, Any]) -> dict[str, Any]:
+def suggest_options(upload: Upload, first: dict[str, Any]) -> dict[str, Any]:
     """Return the initial values of the form."""
     return {"name": Path(upload.name).stem[:LONGEST], "format": format_of(first, upload.name) if first else OURS}
 
 
-def previewed(found: Sample, asked: ReadOptions) -> list[Previewed]:
-    return [preview_line(outcome(row, number, found.unit, asked), number) for number, row in found.rows]
+def preview_rows(found: Sample, options: ReadOptions) -> list[PreviewRow]:
+    return [preview_line(outcome(row, number, found.unit, options), number) for number, row in found.rows]
 
 
-def preview_line(one: Fault | Left | ParsedRow | ManifestRow, number: int) -> Previewed:
+def preview_line(one: Fault | SkippedRow | ParsedRow | ManifestRow, number: int) -> PreviewRow:
     match one:
         case Fault():
-            return Previewed(number, "bad", one.start, why=one.reason)
-        case Left():
-            return Previewed(number, "left out", "", why=one.reason)
+            return PreviewRow(number, "bad", one.start, why=one.reason)
+        case SkippedRow():
+            return PreviewRow(number, "left out", "", why=one.reason)
         case ManifestRow():
-            return Previewed(number, "end", "Digest of the lines above")
+            return PreviewRow(number, "end", "Digest of the lines above")
     example = one.example
-    what = "attempt" if isinstance(one.made, Collected) else example.kind.replace("_", " ")
+    what = "attempt" if isinstance(one.made, DatasetRollout) else example.kind.replace("_", " ")
     why = "" if one.same_code else "created on servers that behaved differently: runs cannot use it"
-    calls = said(example.steps)[:SEEN]
-    return Previewed(number, what, example.turns[0][:SEEN], len(example.candidates), calls, why)
+    calls = format_calls(example.steps)[:SEEN]
+    return PreviewRow(number, what, example.turns[0][:SEEN], len(example.candidates), calls, why)
 
 
 def holds_attempts(found: Sample) -> bool:
     """Return whether the first valid row is a rollout."""
     read = (outcome(row, number, found.unit, ReadOptions(OURS)) for number, row in found.rows)
-    return next((isinstance(one.made, Collected) for one in read if isinstance(one, ParsedRow)), False)
+    return next((isinstance(one.made, DatasetRollout) for one in read if isinstance(one, ParsedRow)), False)

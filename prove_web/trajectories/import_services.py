@@ -17,12 +17,12 @@ from training_worker.prove.importers.import_dataset import FAULTS
 from training_worker.prove.importers.reader import OURS
 
 from . import uploads
-from .import_preview import Import, Sample, holds_attempts, suggested
+from .import_preview import Import, Sample, holds_attempts, suggest_options
 from .models import Dataset
 from .uploads import Upload
 from .versions import begin
 
-UPLOAD = "upload"  # in the job's folder (training_worker/jobs/importing.py)
+UPLOAD = "upload"  # in the job's folder (training_worker/jobs/dataset_import.py)
 
 
 def upload_of(project: Project, id: Any) -> Upload:
@@ -33,20 +33,25 @@ def upload_of(project: Project, id: Any) -> Upload:
     return found
 
 
-def read_as(upload: Upload, seen: Sample, told: Mapping[str, Any]) -> Import:
+def read_as(upload: Upload, seen: Sample, options: Mapping[str, Any]) -> Import:
     """Return the options for a file: the suggested ones, overridden by `told`."""
-    begun = Import(list(seen.first), initial=suggested(upload, seen.first))
-    return Import(list(seen.first), {name: begun[name].value() or "" for name in begun.fields} | dict(told))
+    begun = Import(list(seen.first), initial=suggest_options(upload, seen.first))
+    return Import(list(seen.first), {name: begun[name].value() or "" for name in begun.fields} | dict(options))
 
 
 def launch(project: Project, user: User, upload: Upload, form: Import, seen: Sample) -> Dataset:
     """Enqueue the job of a valid form and move the file to it. Raises Http404."""
-    asked, keep_good = form.options, form.cleaned_data["keep_good"]
-    attempts = asked.format == OURS and holds_attempts(seen)
-    given = {"format": asked.format, "mapped": dict(asked.mapped), "split": asked.split or "", "keep_good": keep_good}
+    options, keep_good = form.options, form.cleaned_data["keep_good"]
+    attempts = options.format == OURS and holds_attempts(seen)
+    given = {
+        "format": options.format,
+        "mapped": dict(options.mapped),
+        "split": options.split or "",
+        "keep_good": keep_good,
+    }
     spec = {"import": {**given, "attempts": attempts, "file": upload.name}}
-    holds = (Dataset.Holds.ROLLOUTS if attempts else Dataset.Holds.DEMONSTRATIONS).value
-    origin = {"import": upload.name, "format": asked.format}
+    holds = (Dataset.ContentKind.ROLLOUTS if attempts else Dataset.ContentKind.DEMONSTRATIONS).value
+    origin = {"import": upload.name, "format": options.format}
     with transaction.atomic():
         name = form.cleaned_data["name"]
         dataset = begin(project, user, name, spec, holds=holds, origin=origin)

@@ -40,7 +40,7 @@ def as_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent) if HALF.search(text) else text
 
 
-def written(
+def iter_json_spans(
     value: Any, indent: int | None = None, path: Path = (), level: int = 0
 ) -> Iterator[tuple[str, Path | None]]:
     """Yield the text of a value in pieces, each scalar with its path. Raises RecursionError for too deep nesting."""
@@ -55,20 +55,22 @@ def written(
             yield ("," + inner) if inner else ", ", None
         if isinstance(value, dict):
             yield as_json(key) + ": ", None
-        yield from written(part, indent, (*path, key), level + 1)
+        yield from iter_json_spans(part, indent, (*path, key), level + 1)
     yield ("" if indent is None else "\n" + " " * indent * level) + closing, None
 
 
-def marked(text: str, marks: Mapping[Path, str], indent: int | None) -> tuple[Piece, ...]:
+def mark_values(text: str, marks: Mapping[Path, str], indent: int | None) -> tuple[Piece, ...]:
     """Return a result with the values at these paths marked; unmarked if it is not JSON."""
     try:
-        found = list(written(json.loads(text), indent))
+        found = list(iter_json_spans(json.loads(text), indent))
     except (ValueError, RecursionError):
         return (Piece(text),)
-    return tuple(joined(Piece(part, mark=marks.get(path, "") if path is not None else "") for part, path in found))
+    return tuple(
+        merge_plain_pieces(Piece(part, mark=marks.get(path, "") if path is not None else "") for part, path in found)
+    )
 
 
-def joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def merge_plain_pieces(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """Merge consecutive pieces that have neither source nor mark."""
     plain = list[str]()
     for piece in pieces:
@@ -95,6 +97,6 @@ def at_places(text: str, places: Mapping[tuple[int, int], str]) -> tuple[Piece, 
     return tuple([*pieces, Piece(text[end:])] if end < len(text) or not pieces else pieces)
 
 
-def spelled(path: Collection[str | int]) -> str:
+def format_path(path: Collection[str | int]) -> str:
     """Format a path, such as `accounts[0].id`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

@@ -19,11 +19,11 @@ def parse_search(query: Mapping[str, str]) -> str:
 def address(query: Mapping[str, str], **more: str) -> str:
     """Return the query string of the same list, from its start."""
     sort = query.get("sort", "")
-    return tidy({"q": parse_search(query).strip(), "sort": sort if sort in SORTS else "", **more})
+    return build_query_string({"q": parse_search(query).strip(), "sort": sort if sort in SORTS else "", **more})
 
 
-def tidy(query: Mapping[str, str]) -> str:
+def build_query_string(query: Mapping[str, str]) -> str:
     """Return a query string without empty fields."""
-    kept = QueryDict(mutable=True)
-    kept.update({name: value for name, value in query.items() if value})
-    return kept.urlencode()
+    result = QueryDict(mutable=True)
+    result.update({name: value for name, value in query.items() if value})
+    return result.urlencode()

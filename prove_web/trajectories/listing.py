@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from prove_web.accounts.models import Project
-from prove_web.review.acceptance_status import Standing, standings
+from prove_web.review.acceptance_status import AcceptanceStatus, standings
 from prove_web.review.blinding import Blind
 from prove_web.review.models import Comment, Item
 from prove_web.review.visible_labels import get_visible_reviews
@@ -19,10 +19,10 @@ from .choices import FEATURES, KINDS, SPLITS
 from .metadata import Row, row_of
 from .models import Trajectory
 from .paging import Page
-from .search.ast import AllOf, AnyOf, FieldComparison, written
+from .search.ast import AllOf, AnyOf, FieldComparison, format_query
 from .search.parsing import parse
 
-SHOWN_VALUES = 12
+MAX_VALUES = 12
 TITLES = {"server": "Server", "kind": "Kind", "feature": "Difficulty", "split": "Split", "label": "Label"}
 NAMES = {**dict(SPLITS), **dict(KINDS), **dict(FEATURES)}
 
@@ -39,7 +39,7 @@ class Line:
     share: float | None
     labels: tuple[str, ...] = ()
     comments: int = 0
-    standing: Standing | None = None
+    standing: AcceptanceStatus | None = None
     waits: bool = False
 
     @property
@@ -47,7 +47,7 @@ class Line:
         return self.row.trajectory
 
 
-def lines(page: Page, blind: Blind) -> list[Line]:
+def build_trajectory_lines(page: Page, blind: Blind) -> list[Line]:
     """Return the rows of a page with their reviews; at most eight queries for any number of rows."""
     waiting = blind.cover(page.rows)
     ids = [row.pk for row in page.rows if row.pk not in waiting]
@@ -126,7 +126,7 @@ def facets(project: Project, rows: QuerySet[Trajectory], query: str, blind: Blin
 
 
 def refinements(name: str, counts: Counter[str], query: str) -> tuple[Refinement, ...]:
-    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:SHOWN_VALUES]
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MAX_VALUES]
     return tuple(refinement(FieldComparison(name, ":", value), count, query) for value, count in ordered)
 
 
@@ -135,6 +135,6 @@ def refinement(term: FieldComparison, count: int, query: str) -> Refinement:
     parts = node.nodes if isinstance(node, AllOf) else (node,)
     label = NAMES.get(term.value, term.value)
     if term in parts:
-        return Refinement(label, count, written(AllOf(tuple(one for one in parts if one != term))), on=True)
+        return Refinement(label, count, format_query(AllOf(tuple(one for one in parts if one != term))), on=True)
     own = f"({query.strip()})" if isinstance(node, AnyOf) else query.strip()
-    return Refinement(label, count, f"{own} {written(term)}".strip())
+    return Refinement(label, count, f"{own} {format_query(term)}".strip())

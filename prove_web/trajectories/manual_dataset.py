@@ -18,17 +18,19 @@ from prove_web.live.models import Job
 from training_worker.prove.curation.files import write_streamed
 from training_worker.prove.trajectory import Example
 
-from .importing import row
+from .load_dataset import row
 from .models import Dataset, Trajectory
 from .replay_score import example_of
-from .versions import begin, finished
+from .versions import begin, mark_job_done
 
 NAME = "Made by hand"
 VERSION = "by_hand"
 
 
 @transaction.atomic
-def keep(project: Project, user: User, build: Callable[[str], Example], parent: Trajectory | None = None) -> Trajectory:
+def add_manual_example(
+    project: Project, user: User, build: Callable[[str], Example], parent: Trajectory | None = None
+) -> Trajectory:
     """Add the example that `build` makes with the given id, as an edit of `parent`.
 
     Raises what `build` raises, and OSError.
@@ -36,7 +38,7 @@ def keep(project: Project, user: User, build: Callable[[str], Example], parent: 
     lock_active_project(project)  # two concurrent calls must not get the same number
     newest = Dataset.objects.filter(project=project, job__spec__has_key=VERSION).select_related("job").first()
     example = build(f"hand-{(newest.trajectories.count() if newest else 0) + 1:06d}")
-    dataset = newest if newest and not used(newest) else following(project, user, newest)
+    dataset = newest if newest and not is_in_use(newest) else create_next_version(project, user, newest)
     made = row(dataset, example)
     made.parent = parent
     made.origin = {"edited": [parent.dataset.number, parent.example]} if parent else {}
@@ -45,7 +47,7 @@ def keep(project: Project, user: User, build: Callable[[str], Example], parent: 
     return made
 
 
-def used(dataset: Dataset) -> bool:
+def is_in_use(dataset: Dataset) -> bool:
     """Return whether the dataset is in use: by a run or another job, or as the parent of another version."""
     return (
         dataset.runs.exists()
@@ -54,15 +56,15 @@ def used(dataset: Dataset) -> bool:
     )
 
 
-def following(project: Project, user: User, before: Dataset | None) -> Dataset:
+def create_next_version(project: Project, user: User, before: Dataset | None) -> Dataset:
     """Create the next version, with the contents of the previous one."""
     version = before.job.spec[VERSION] + 1 if before else 1
     name = NAME if version == 1 else f"{NAME}, version {version}"
     dataset = begin(project, user, name, {VERSION: version}, parent=before)
-    kept = list(before.trajectories.all()) if before else []
-    for each in kept:
+    rows = list(before.trajectories.all()) if before else []
+    for each in rows:
         each.pk, each.dataset = None, dataset
-    Trajectory.objects.bulk_create(kept)
+    Trajectory.objects.bulk_create(rows)
     return dataset
 
 
@@ -71,4 +73,4 @@ def write(dataset: Dataset) -> None:
     examples = (example for each in dataset.trajectories.all() if (example := example_of(each)) is not None)
     servers, settings = fingerprint(tuple(SERVERS)), {VERSION: dataset.job.spec[VERSION]}
     made = write_streamed(dataset.job.out, NAME, settings, examples, {}, servers=servers, teacher="a person")
-    finished(dataset, {"manifest": asdict(made)})
+    mark_job_done(dataset, {"manifest": asdict(made)})

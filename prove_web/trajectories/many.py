@@ -18,13 +18,13 @@ from training_worker.prove.reward import PAPER, reward_of
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import Example, ExecutedCall, Rollout, dumps
 
-from .importing import row, scores
+from .load_dataset import row, scores
 from .models import Dataset, Trajectory
-from .versions import begin, finished
+from .versions import begin, mark_job_done
 
 SERVERS = ("banking", "calendar", "email", "shopping", "crm", "iot_devices", "filesystem", "team_chat")
 BATCH = 1_000
-KEPT = 0.7  # share of the calls of a demonstration in a rollout
+CALL_SHARE = 0.7  # share of the calls of a demonstration in a rollout
 
 
 def load(project: Project, count: int, different: int) -> Iterator[int]:
@@ -33,13 +33,13 @@ def load(project: Project, count: int, different: int) -> Iterator[int]:
     The demonstrations repeat `different` synthesized ones under new ids; the rollouts omit calls and are scored like
     any rollout. Yields the number of trajectories after each batch.
     """
-    examples = tuple(islice(synthesized(), different))
-    demos = empty(project, Dataset.Holds.DEMONSTRATIONS, "Many demonstrations")
-    attempts = empty(project, Dataset.Holds.ROLLOUTS, "Many attempts")
+    examples = tuple(islice(synthesize_examples(), different))
+    demos = create_empty_dataset(project, Dataset.ContentKind.DEMONSTRATIONS, "Many demonstrations")
+    attempts = create_empty_dataset(project, Dataset.ContentKind.ROLLOUTS, "Many attempts")
     draw = random.Random(0)
     for first in range(0, count, BATCH):
         Trajectory.objects.bulk_create(
-            one(attempts if number % 2 else demos, examples[number // 2 % different], number, draw)
+            build_trajectory(attempts if number % 2 else demos, examples[number // 2 % different], number, draw)
             for number in range(first, min(first + BATCH, count))
         )
         yield min(first + BATCH, count)
@@ -50,7 +50,7 @@ def proven(servers: tuple[str, ...]) -> nx.DiGraph:
     return build(servers=servers)
 
 
-def synthesized() -> Iterator[Example]:
+def synthesize_examples() -> Iterator[Example]:
     graph, index = proven(SERVERS), 0
     while True:
         if example := make(index, "train", graph, Recipe())[0]:
@@ -58,17 +58,17 @@ def synthesized() -> Iterator[Example]:
         index += 1
 
 
-def empty(project: Project, holds: str, name: str) -> Dataset:
+def create_empty_dataset(project: Project, holds: str, name: str) -> Dataset:
     with transaction.atomic():
         dataset = begin(project, None, name, {}, holds=holds)
-        finished(dataset, {})
+        mark_job_done(dataset, {})
     return dataset
 
 
-def one(dataset: Dataset, example: Example, number: int, draw: random.Random) -> Trajectory:
+def build_trajectory(dataset: Dataset, example: Example, number: int, draw: random.Random) -> Trajectory:
     example = replace(example, id=f"many-{number:06d}", split="held_out" if number % 10 > 7 else "train")
     made = row(dataset, example)
-    if dataset.holds == Dataset.Holds.ROLLOUTS:
+    if dataset.holds == Dataset.ContentKind.ROLLOUTS:
         rollout = attempt(example, draw)
         made.rollout = json.loads(dumps(rollout))
         for name, value in scores(rollout.reward).items():
@@ -82,7 +82,7 @@ def attempt(example: Example, draw: random.Random) -> Rollout:
         ExecutedCall(call, 3, said)
         for step in example.steps
         for call, said in zip(step.calls, step.observations, strict=True)
-        if draw.random() < KEPT
+        if draw.random() < CALL_SHARE
     ]
     made = Rollout(example=example.id, transcript=(), calls=tuple(calls), end="answered", reward=None)
     return replace(made, reward=reward_of(example, made, PAPER))

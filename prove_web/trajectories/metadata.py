@@ -12,7 +12,7 @@ from training_worker.prove.trajectory import Example
 
 from .choices import KINDS, LEVELS, SPLITS
 from .models import Trajectory
-from .provenance import Fed, feeds_by_edges
+from .provenance import SourceCall, feeds_by_edges
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TruthCall:
 
     number: int
     tool: str
-    fed: tuple[Fed, ...]
+    fed: tuple[SourceCall, ...]
 
 
 @dataclass(frozen=True)

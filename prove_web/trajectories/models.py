@@ -14,7 +14,7 @@ from prove_web.live.models import Job, State
 from prove_web.ordered_json import OrderedJSONField
 from prove_web.servers.models import LiveSession
 
-from .denormalised import derived, words
+from .denormalised_columns import build_search_text, derive_columns
 
 # All columns that searches use, in one index: a search reads the index instead of the records. The index ends with
 # the id, which SQLite has in each index anyway; without it PostgreSQL would have to read the rows.
@@ -39,14 +39,14 @@ class Dataset(models.Model):
     {"query": …, "dataset": 3}, {"queue": 2}, {"mix": [[number, weight], …]} or {"run": 4, "steps": [40]}.
     """
 
-    class Holds(models.TextChoices):
+    class ContentKind(models.TextChoices):
         DEMONSTRATIONS = "demos", "Demonstrations"
         ROLLOUTS = "rollouts", "Rollouts"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="datasets")
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=80)
-    holds = models.CharField(max_length=8, choices=Holds.choices, default=Holds.DEMONSTRATIONS)
+    holds = models.CharField(max_length=8, choices=ContentKind.choices, default=ContentKind.DEMONSTRATIONS)
     job = models.OneToOneField(Job, models.CASCADE, related_name="dataset")
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="versions")
     origin = models.JSONField(default=dict, blank=True)
@@ -74,7 +74,7 @@ class Dataset(models.Model):
 
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
-    def of(self, project: Any) -> TrajectoryQuerySet:
+    def filter_by_project(self, project: Any) -> TrajectoryQuerySet:
         """Return the trajectories of a project's datasets, except deleted ones."""
         return self.filter(dataset__project=project, dataset__deleted_at=None)
 
@@ -95,9 +95,10 @@ class Trajectory(models.Model):
     3}; for an imported one within {"imported": …}. `parent` is the trajectory that it is an edit of. `reward` and the
     paper's five components are of the demonstration, or of the rollout as it was scored; null without a score.
 
-    The columns after them are derived from the JSON when a row is saved (denormalised.py). `features` are the kinds of
-    difficulty, `path` counts the steps on the longest path of dependency edges, `length` counts tool calls and `errors`
-    those that failed, of the rollout if there is one; `end` is how the rollout ended; `run` is the number of its run.
+    The columns after them are derived from the JSON when a row is saved (denormalised_columns.py). `features` are the
+    kinds of difficulty, `path` counts the steps on the longest path of dependency edges, `length` counts tool calls and
+    `errors` those that failed, of the rollout if there is one; `end` is how the rollout ended; `run` is the number of
+    its run.
     """
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="trajectories")
@@ -150,18 +151,18 @@ class Trajectory(models.Model):
             self.search_text().save()
 
     def derive(self) -> None:
-        for name, value in derived(self.record, self.rollout, self.origin).items():
+        for name, value in derive_columns(self.record, self.rollout, self.origin).items():
             setattr(self, name, value)
 
     def search_text(self) -> Words:
-        return Words(trajectory=self, text=words(self.example, self.record, self.rollout))
+        return Words(trajectory=self, text=build_search_text(self.example, self.record, self.rollout))
 
     def get_absolute_url(self) -> str:
         return reverse("trajectory", args=[*self.dataset.project.path, self.dataset.number, self.example])
 
 
 class Words(models.Model):
-    """Text of a trajectory for full-text search (denormalised.py); the database keeps its index up to date."""
+    """Text of a trajectory for full-text search (denormalised_columns.py); the database keeps its index up to date."""
 
     trajectory = models.OneToOneField(Trajectory, models.CASCADE, primary_key=True, related_name="words")
     text = models.TextField()

@@ -56,7 +56,7 @@ class Order:
             value = Case(When(pk__in=self.blind.keys, then=None), default=value, output_field=FloatField())
         return Coalesce(value, Value(-FAR if self.backwards else FAR))
 
-    def sorted(self, rows: QuerySet[Trajectory], *, turned: bool = False) -> QuerySet[Trajectory]:
+    def sort_rows(self, rows: QuerySet[Trajectory], *, turned: bool = False) -> QuerySet[Trajectory]:
         sign = "-" if self.backwards != turned else ""
         return rows.alias(key=self.key()).order_by(f"{sign}key", f"{sign}pk")
 
@@ -66,17 +66,19 @@ class Order:
             return Place(float(pk), pk)
         return Place(Trajectory.objects.filter(pk=pk).values_list(self.key(), flat=True)[0], pk)
 
-    def behind(self, rows: QuerySet[Trajectory], place: Place, *, before: bool = False) -> QuerySet[Trajectory]:
+    def select_rows_beyond(
+        self, rows: QuerySet[Trajectory], place: Place, *, before: bool = False
+    ) -> QuerySet[Trajectory]:
         """Return the rows after a position, nearest first, or those before it."""
         lookup = "lt" if self.backwards != before else "gt"
         later = Q(**{f"key__{lookup}": place.key}) | Q(key=place.key, **{f"pk__{lookup}": place.pk})
-        return self.sorted(rows, turned=before).filter(later)
+        return self.sort_rows(rows, turned=before).filter(later)
 
 
 def order_of(query: Mapping[str, str], usual: str = "made", blind: Blind | None = None) -> Order:
     """Return the order that a URL requests; an invalid one is ignored."""
-    asked = query.get("sort", "")
-    return Order(asked if asked in SORTS else usual, blind)
+    sort = query.get("sort", "")
+    return Order(sort if sort in SORTS else usual, blind)
 
 
 @dataclass(frozen=True)
@@ -96,15 +98,15 @@ class Page:
 def page_of(project: Project, rows: QuerySet[Trajectory], query: Mapping[str, str], order: Order) -> Page:
     """Return the page that a URL requests by `after` or `before`, the id of a row of the project; else the first."""
     pk, before = cursor(project, query)
-    found = order.sorted(rows) if pk is None else order.behind(rows, order.place(pk), before=before)
+    found = order.sort_rows(rows) if pk is None else order.select_rows_beyond(rows, order.place(pk), before=before)
     ids = list(found.values_list("pk", flat=True)[: SIZE + 1])
     further, ids = len(ids) > SIZE, ids[:SIZE]
     ids = ids[::-1] if before else ids
-    shown = Trajectory.objects.defer(*DEFERRED).select_related("dataset").in_bulk(ids)
-    count = counted(rows)
+    by_id = Trajectory.objects.defer(*DEFERRED).select_related("dataset").in_bulk(ids)
+    count = count_rows(rows)
     back, on = (further, True) if before else (pk is not None, further)
     return Page(
-        rows=tuple(shown[pk] for pk in ids if pk in shown),
+        rows=tuple(by_id[pk] for pk in ids if pk in by_id),
         count=min(count, MOST_COUNTED),
         more=count > MOST_COUNTED,
         earlier=ids[0] if ids and back else None,
@@ -118,12 +120,12 @@ def cursor(project: Project, query: Mapping[str, str]) -> tuple[int | None, bool
     A row of another project is ignored, because its position would reveal its reward.
     """
     before = "before" in query
-    asked = query.get("before" if before else "after", "")
-    known = asked.isascii() and asked.isdecimal() and len(asked) <= 18
-    there = known and Trajectory.objects.of(project).filter(pk=int(asked)).exists()
-    return (int(asked), before) if there else (None, False)
+    text = query.get("before" if before else "after", "")
+    known = text.isascii() and text.isdecimal() and len(text) <= 18
+    there = known and Trajectory.objects.filter_by_project(project).filter(pk=int(text)).exists()
+    return (int(text), before) if there else (None, False)
 
 
-def counted(rows: QuerySet[Trajectory]) -> int:
+def count_rows(rows: QuerySet[Trajectory]) -> int:
     """Return the number of rows; above 10,000 only that there are more."""
     return rows.order_by().values("pk")[: MOST_COUNTED + 1].count()

@@ -35,15 +35,20 @@ def neighbours(query: Any, trajectory: Trajectory, blind: Blind | None = None) -
     if query.get("in") == ALL["in"]:
         rows, order = search(project, parse_search(query), blind=blind).rows, order_of(query, "-made", blind)
         narrowed, page = address(query, **ALL), reverse("trajectories", args=project.path)
-        return around(rows, order, trajectory, f"{page}?{address(query)}", narrowed)
+        return find_adjacent_trajectories(rows, order, trajectory, f"{page}?{address(query)}", narrowed)
     filter = TrajectoryFilter(query, dataset=trajectory.dataset, blind=blind)
     back = f"{trajectory.dataset.get_absolute_url()}?{filter.address}"
-    return around(filter.qs, order_of(query, blind=blind), trajectory, back, filter.address)
+    return find_adjacent_trajectories(filter.qs, order_of(query, blind=blind), trajectory, back, filter.address)
 
 
-def around(rows: QuerySet[Trajectory], order: Order, at: Trajectory, back: str, narrowed: str) -> Neighbours:
+def find_adjacent_trajectories(
+    rows: QuerySet[Trajectory], order: Order, at: Trajectory, back: str, narrowed: str
+) -> Neighbours:
     place = order.place(at.pk)
-    beside = [order.behind(rows, place, before=before).values_list("pk", flat=True).first() for before in (True, False)]
+    beside = [
+        order.select_rows_beyond(rows, place, before=before).values_list("pk", flat=True).first()
+        for before in (True, False)
+    ]
     found = Trajectory.objects.defer(*DEFERRED).select_related(*WHERE).in_bulk([pk for pk in beside if pk])
     earlier, later = (found.get(pk) for pk in beside)
     return Neighbours(earlier, later, back.removesuffix("?") + "#found", narrowed)

@@ -39,10 +39,10 @@ def example_of(trajectory: Trajectory) -> Example | None:
         example: Example = loads(Example, json.dumps(trajectory.record))
     except ValidationError:
         return None
-    return example if fits(example) else None
+    return example if has_valid_references(example) else None
 
 
-def fits(example: Example) -> bool:
+def has_valid_references(example: Example) -> bool:
     """Return whether all turns, steps and edges that parts of the example refer to exist."""
     turns, steps = range(len(example.turns)), range(len(example.steps))
     return (
@@ -79,8 +79,8 @@ def judge(example: Example) -> Verdict:
     reward = rollout.reward
     if reward is None:
         return Verdict(problem=f"The replay failed: {rollout.error}")
-    told = [text for step in example.steps for text in step.observations]
-    same = [made.observation for made in rollout.calls] == told and example.digests[-1:] == (rollout.digest,)
+    observations = [text for step in example.steps for text in step.observations]
+    same = [made.observation for made in rollout.calls] == observations and example.digests[-1:] == (rollout.digest,)
     problem = "" if same else "The replay ends in another state than recorded."
     return Verdict(reward, problem, parts_of(reward), rollout=rollout)
 

@@ -12,24 +12,24 @@ from prove_web.accounts.models import User
 from prove_web.experiments.groups import Group, Member
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollout_storage import StoredRun
-from prove_web.experiments.rollouts import explained, groups_of
+from prove_web.experiments.rollouts import convert_read_errors, groups_of
 from prove_web.live.models import CURATE
-from training_worker.prove.curation.rollout_dataset import Collected
+from training_worker.prove.curation.rollout_dataset import DatasetRollout
 from training_worker.prove.store.folder import read_rollouts
 from training_worker.prove.trajectory import Example, Rollout
 
-from .importing import attempt
+from .load_dataset import attempt
 from .models import Dataset, Trajectory
 from .replay_score import example_of
 from .row_selection import Progress
 from .versions import InvalidDataset, chosen_for, launch
 
 MOST_COLLECTED = 20_000
-NOT_ASKED = "what it was asked is no longer in the run's data set, or cannot be read any more"
+NO_EXAMPLE = "what it was asked is no longer in the run's data set, or cannot be read any more"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RolloutSelection:
     """Selection of rollouts by step. Rewards are from `low` to `high`; `failing` requires a failed call.
 
     `groups` are numbers within a step; none means all. A rollout without a reward, which failed for reasons outside the
@@ -60,7 +60,7 @@ class Wanted:
         }
 
 
-def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
+def collect(run: Run, user: User | None, name: str, wanted: RolloutSelection) -> Dataset:
     """Create the dataset of these rollouts. Raises InvalidDataset, and NoRollouts if a step has none to show."""
     if run.dataset is None:
         raise InvalidDataset("An external run has no conversations here, so its rollouts cannot be collected.")
@@ -79,7 +79,7 @@ def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
         )
     spec = {CURATE: {"how": "collect", "run": run.pk}}
     origin = {"run": run.number, **wanted.to_dict}
-    return launch(run.project, user, name, spec, chosen, holds=Dataset.Holds.ROLLOUTS, origin=origin)
+    return launch(run.project, user, name, spec, chosen, holds=Dataset.ContentKind.ROLLOUTS, origin=origin)
 
 
 class Attempts:
@@ -93,7 +93,7 @@ class Attempts:
         self.chosen: list[tuple[int, int]] = [(step, index) for step, index in chosen_for(dataset.job)]
         self.settings, self.seed = {"run": str(found.job_id)}, 0
 
-    def rows(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]:
+    def iter_trajectories(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]:
         done = 0
         for step, pairs in groupby(self.chosen, key=lambda pair: pair[0]):
             self.progress(done, len(self.chosen), f"rollouts {doing}")
@@ -102,14 +102,16 @@ class Attempts:
             known = self.examples({rollout.example for _, rollout in rollouts})
             for index, rollout in rollouts:
                 if rollout.example in known:
-                    yield attempt(self.dataset, self.collected(step, index, rollout, known[rollout.example]))
+                    yield attempt(
+                        self.dataset, self.build_dataset_rollout(step, index, rollout, known[rollout.example])
+                    )
                 else:
-                    dropped[NOT_ASKED] += 1
+                    dropped[NO_EXAMPLE] += 1
             done += len(wanted)
 
     def rollouts(self, step: int, indices: Sequence[int]) -> list[tuple[int, Rollout]]:
         wanted = set(indices)
-        with explained(self.run, step):
+        with convert_read_errors(self.run, step):
             read = enumerate(read_rollouts(StoredRun(self.run), [step], transcripts=True), 1)
             return [(index, rollout) for index, rollout in read if index in wanted]
 
@@ -117,7 +119,7 @@ class Attempts:
         found = self.run.conversations.filter(example__in=names)
         return {row.example: example for row in found if (example := example_of(row))}
 
-    def collected(self, step: int, index: int, rollout: Rollout, example: Example) -> Collected:
+    def build_dataset_rollout(self, step: int, index: int, rollout: Rollout, example: Example) -> DatasetRollout:
         origin = {"run": self.run.number, "step": step, "rollout": index}
         id = f"run{self.run.number}-step{step}-{index}"
-        return Collected(id=id, example=example, rollout=rollout, origin=origin)
+        return DatasetRollout(id=id, example=example, rollout=rollout, origin=origin)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from training_worker.prove.curation.rollout_dataset import Collected
+from training_worker.prove.curation.rollout_dataset import DatasetRollout
 from training_worker.prove.trajectory import Example, dumps, loads
 
 from .models import Trajectory
@@ -18,14 +18,14 @@ from .replay_score import example_of
 IMPORTED = "imported"  # key of an imported rollout's origin, which has nothing to do with the runs of this project
 
 
-def exchanged(row: Trajectory) -> Example | Collected | None:
+def build_exchange_form(row: Trajectory) -> Example | DatasetRollout | None:
     """Return the exchange form of a row; None if the current code can't read it."""
     if row.rollout is None:
         return example_of(row)
     origin = made_at(row.origin)
     try:
         return loads(
-            Collected,
+            DatasetRollout,
             json.dumps({"id": row.example, "example": row.record, "rollout": row.rollout, "origin": origin}),
         )
     except ValidationError:
@@ -34,11 +34,11 @@ def exchanged(row: Trajectory) -> Example | Collected | None:
 
 def made_at(origin: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the origin that the rollout itself states."""
-    told = origin.get(IMPORTED)
-    return told if isinstance(told, Mapping) else origin
+    imported = origin.get(IMPORTED)
+    return imported if isinstance(imported, Mapping) else origin
 
 
-def extract_examples(found: Iterable[Example | Collected], attempts: Path) -> Iterator[Example]:
+def extract_examples(found: Iterable[Example | DatasetRollout], attempts: Path) -> Iterator[Example]:
     """Yield the example of each row; an example with several rollouts comes once.
 
     The rollouts are written to a file, which appears once all rows were read, if there are any.

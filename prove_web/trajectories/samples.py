@@ -15,8 +15,8 @@ from training_worker.prove.trajectory import Example, Rollout
 from .call_card import CallCard, Turn
 from .choices import KINDS, feature_name
 from .conversation import of_example, of_rollout
-from .demonstration import recorded
-from .detail import sourced
+from .demonstration import build_demonstration_rollout
+from .detail import add_value_sources
 from .models import Trajectory
 from .replay_score import example_of, rollout_of
 
@@ -25,7 +25,7 @@ SIZE = 20  # conversations
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledTrajectory:
     """A conversation of a sample: its turns with the sources of values, and its special features.
 
     It has no `example` if its record can't be read.
@@ -47,32 +47,35 @@ def draw(found: Iterable[tuple[str, T]], seed: int, size: int = SIZE) -> list[T]
     return [value for _, _, value in heapq.nsmallest(size, ranked, key=lambda one: one[:2])]
 
 
-def sample(rows: QuerySet[Trajectory], seed: int) -> tuple[list[Sampled], int]:
+def sample(rows: QuerySet[Trajectory], seed: int) -> tuple[list[SampledTrajectory], int]:
     """Return a sample of some trajectories, and how many there are."""
     ids = list(rows.order_by().values_list("example", "pk"))
     chosen = draw(ids, seed)
     found = Trajectory.objects.select_related("dataset__project__organisation").in_bulk(chosen)
-    return [sampled(number, found[pk]) for number, pk in enumerate(chosen, 1) if pk in found], len(ids)
+    return [build_sampled_trajectory(number, found[pk]) for number, pk in enumerate(chosen, 1) if pk in found], len(ids)
 
 
-def sampled(number: int, trajectory: Trajectory) -> Sampled:
+def build_sampled_trajectory(number: int, trajectory: Trajectory) -> SampledTrajectory:
     """Return a trajectory for a sample, without its reward and without a replay."""
     example = example_of(trajectory)
     if example is None:
-        return Sampled(number, trajectory)
+        return SampledTrajectory(number, trajectory)
     turns = turns_of(example, rollout_of(trajectory), f"c{number}-")
-    return Sampled(number, trajectory, example, tuple(turns), tuple(tags(example)))
+    return SampledTrajectory(number, trajectory, example, tuple(turns), tuple(tags(example)))
 
 
 def turns_of(example: Example, attempt: Rollout | None = None, side: str = "") -> list[Turn]:
     """Return the turns of a demonstration, or of a rollout of it, with the sources of values."""
     if attempt:
         attempt = replace(attempt, reward=None)
-        return [plain(turn) for turn in sourced(of_rollout(attempt, example), attempt, example, side)]
-    return [plain(turn) for turn in sourced(of_example(example), recorded(example), example, side)]
+        return [simplify_turn(turn) for turn in add_value_sources(of_rollout(attempt, example), attempt, example, side)]
+    return [
+        simplify_turn(turn)
+        for turn in add_value_sources(of_example(example), build_demonstration_rollout(example), example, side)
+    ]
 
 
-def plain(turn: Turn) -> Turn:
+def simplify_turn(turn: Turn) -> Turn:
     """Return a turn with badges only on failed calls and links only for required effects: values show their sources."""
     return replace(turn, calls=tuple(without_chips(card) for card in turn.calls))
 

@@ -26,10 +26,10 @@ FIELDS = tuple(name for name in TrajectoryFilter.base_filters if name != "q")
 
 @dataclass(frozen=True)
 class Selection:
-    """`rows` without their records; `told` is what a dataset's origin says of how they were selected."""
+    """`rows` without their records; `origin` is what a dataset's origin says of how they were selected."""
 
     rows: QuerySet
-    told: dict[str, Any]
+    origin: dict[str, Any]
     dataset: Dataset | None = None
     queue: Queue | None = None
     fault: Fault | None = None
@@ -38,45 +38,45 @@ class Selection:
     @property
     def address(self) -> str:
         """The query string of the same selection."""
-        flat = {name: value for name, value in self.told.items() if name != "filter" and value not in ("", None)}
+        flat = {name: value for name, value in self.origin.items() if name != "filter" and value not in ("", None)}
         flat["q"] = flat.pop("query", "")
-        return urlencode({**{name: value for name, value in flat.items() if value}, **self.told.get("filter", {})})
+        return urlencode({**{name: value for name, value in flat.items() if value}, **self.origin.get("filter", {})})
 
     @property
     def name(self) -> str:
         """A name for a dataset or file of the selection."""
         if self.queue:
-            return f"{self.queue.name}: {self.told['verdict']}"
-        narrowed = self.told.get("query") or " ".join(map(str, self.told.get("filter", {}).values()))
+            return f"{self.queue.name}: {self.origin['verdict']}"
+        narrowed = self.origin.get("query") or " ".join(map(str, self.origin.get("filter", {}).values()))
         return ": ".join(filter(None, [self.dataset.name if self.dataset else "", narrowed])) or "All trajectories"
 
     @property
     def words(self) -> str:
         """How the rows were selected, on one line."""
-        narrowed = [f"{name}: {value}" for name, value in self.told.get("filter", {}).items()]
-        if query := self.told.get("query"):
+        narrowed = [f"{name}: {value}" for name, value in self.origin.get("filter", {}).items()]
+        if query := self.origin.get("query"):
             narrowed.insert(0, f"“{query}”")
         return ", ".join(narrowed)
 
 
-def selected(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
+def select_trajectories(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
     """Return the selection, without what the user may not know. Raises Http404 for an unknown dataset or queue."""
     if given.get("queue"):
-        return judged(project, given, blind)
-    whole = Dataset.objects.complete().filter(project=project).select_related("job")
-    dataset = one_of(whole, given.get("dataset"), "dataset")
+        return select_by_verdict(project, given, blind)
+    datasets = Dataset.objects.complete().filter(project=project).select_related("job")
+    dataset = one_of(datasets, given.get("dataset"), "dataset")
     query = given.get("q", "").replace("\0", "").strip()
     found = search(project, query, dataset, blind)
     narrowing = {name: given[name] for name in FIELDS if given.get(name)}
     narrowed = TrajectoryFilter(narrowing, rows=found.rows)
     rows = narrowed.qs if narrowing else found.rows
     narrowing = {name: value for name, value in narrowing.items() if name not in narrowed.form.errors}
-    told = {"query": query, "dataset": dataset.number if dataset else None, "filter": narrowing}
-    told = {name: value for name, value in told.items() if value or name == "query"}
-    return Selection(rows, told, dataset, fault=found.fault, covered=found.covered)
+    origin = {"query": query, "dataset": dataset.number if dataset else None, "filter": narrowing}
+    origin = {name: value for name, value in origin.items() if value or name == "query"}
+    return Selection(rows, origin, dataset, fault=found.fault, covered=found.covered)
 
 
-def judged(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
+def select_by_verdict(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
     """Return the trajectories with a settled verdict of a queue."""
     queue = one_of(Queue.objects.filter(project=project), given.get("queue"), "queue")
     verdict = given.get("verdict") or VERIFIED

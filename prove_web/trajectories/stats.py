@@ -14,7 +14,7 @@ from mcp_servers.catalogue import TOOLS
 
 from .choices import FEATURES, KINDS, LEVELS
 from .models import Dataset, Trajectory
-from .search.ast import valued
+from .search.ast import quote_value
 
 KIND_NAMES, LEVEL_NAMES = dict(KINDS), dict(LEVELS)
 LONG = 4  # steps
@@ -117,11 +117,11 @@ Counts = dict[str, Counter[str]]  # by split
 
 def stats(dataset: Dataset, newest: int) -> Stats:
     """Return the charts of a dataset that ends at this row; cached, and three queries for any size."""
-    return counted(dataset.pk, dataset.created_at.isoformat(), newest)
+    return compute_stats(dataset.pk, dataset.created_at.isoformat(), newest)
 
 
 @lru_cache(maxsize=64)
-def counted(dataset: int, made: str, newest: int) -> Stats:
+def compute_stats(dataset: int, made: str, newest: int) -> Stats:
     rows = Trajectory.objects.filter(dataset=dataset).order_by()
     kinds, steps, levels, servers, tools, difficulties, knobs, personas = (tally() for _ in range(8))
     for split, kind, length, n in rows.values_list("split", "kind", "steps").annotate(Count("id")):
@@ -130,7 +130,7 @@ def counted(dataset: int, made: str, newest: int) -> Stats:
     for split, kind, level, persona, turned, *harder, n in rows.values_list(*MANNER).annotate(Count("id")):
         if kind == "chain":
             levels[split][level or "complete"] += n
-        personas[split].update({f"persona:{valued(persona)}": n} if persona else {})
+        personas[split].update({f"persona:{quote_value(persona)}": n} if persona else {})
         knobs[split].update({f"knob:{one}": n for one in turned.split(",") if one})
         difficulties[split].update({one: n for one in difficulties_of(level, *harder)})
     own = set[str]()  # called tools of our servers: third-party tools may have the same names
@@ -239,5 +239,5 @@ def mix(result: Mapping[str, Any]) -> Mix | None:
 
 def shares(parts: Iterable[tuple[str, int]]) -> tuple[Share, ...]:
     found = list(parts)
-    whole, most = sum(count for _, count in found) or 1, max((count for _, count in found), default=1)
-    return tuple(Share(label, count, count / whole, count / most) for label, count in found)
+    total, most = sum(count for _, count in found) or 1, max((count for _, count in found), default=1)
+    return tuple(Share(label, count, count / total, count / most) for label, count in found)

@@ -21,7 +21,7 @@ from prove_web.live.message_broker import broker
 from prove_web.live.models import CURATE, FILES, Job, State
 from training_worker.job_queue import in_turn
 from training_worker.jobs import console
-from training_worker.prove.events import now
+from training_worker.prove.events import get_timestamp
 from training_worker.prove.trajectory import UnreadableData
 
 OFTEN = 1.0  # seconds between two progress events
@@ -30,7 +30,7 @@ BEAT = 10.0  # seconds between two heartbeats
 log = logging.getLogger(__name__)
 
 
-class Stopped(Exception):
+class JobStopped(Exception):
     """Stop of a job that is left as it is: a user requested it, or another attempt has started."""
 
 
@@ -38,18 +38,18 @@ class JobReporter:
     """Reporter of a job attempt: it sends a worker's events straight to the database and the job's log."""
 
     def __init__(self, job: Job):
-        self.job, self.seq, self.told_at = job, 0, -OFTEN
+        self.job, self.seq, self.reported_at = job, 0, -OFTEN
         self.report = console.Report()
-        self.pace = Pace(passes(job.spec))
+        self.pace = RemainingTimeEstimator(passes(job.spec))
 
     def __call__(self, kind: str, **data: Any) -> None:
-        """Record an event. Raises Stopped."""
+        """Record an event. Raises JobStopped."""
         self.seq += 1
-        event = {"seq": self.seq, "at": now(), "kind": kind, "data": data}
+        event = {"seq": self.seq, "at": get_timestamp(), "kind": kind, "data": data}
         job = record(str(self.job.pk), self.job.attempt, [event])
         self.note(kind, data)
         if job is None or job.attempt != self.job.attempt or job.stop:
-            raise Stopped
+            raise JobStopped
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         """Append the event's line to the job's log."""
@@ -58,16 +58,16 @@ class JobReporter:
             console.write(self.job.folder, line, level)
 
     def progress(self, done: int, total: int, line: str) -> None:
-        """Record progress. Raises Stopped and NoRoom."""
+        """Record progress. Raises JobStopped and NoRoom."""
         at = time.monotonic()
-        left = self.pace.left(done, total, line, at)
-        if at - self.told_at >= OFTEN:
-            self.told_at = at
+        left = self.pace.estimate_seconds_left(done, total, line, at)
+        if at - self.reported_at >= OFTEN:
+            self.reported_at = at
             room_for("a dataset")
             self("progress", done=done, total=total, line=line, seconds_left=left)
 
 
-class Pace:
+class RemainingTimeEstimator:
     """Estimate of the remaining time from the time per row so far.
 
     All rows are processed in several `passes`, each with a line of its own.
@@ -76,7 +76,7 @@ class Pace:
     def __init__(self, passes: int):
         self.passes, self.line, self.over, self.began = passes, "", 0, 0.0
 
-    def left(self, done: int, total: int, line: str, now: float) -> float | None:
+    def estimate_seconds_left(self, done: int, total: int, line: str, now: float) -> float | None:
         """Return the remaining seconds; None while too little is known."""
         if not self.line:
             self.began = now
@@ -94,7 +94,7 @@ def passes(spec: Mapping[str, Any]) -> int:
 
 
 @contextmanager
-def beating(job: Job, every: float = BEAT) -> Iterator[None]:
+def sending_heartbeats(job: Job, every: float = BEAT) -> Iterator[None]:
     """Send heartbeats from a thread, because the work reports nothing for minutes while it writes files."""
     over = threading.Event()
 
@@ -120,12 +120,12 @@ def curate(task: Any, job: str, attempt: int) -> None:
     """Create a dataset from existing trajectories, for the next job in the queue, not always that of the message."""
     close_old_connections()
     for order in in_turn(broker(), FILES, {"job": job, "attempt": attempt}):
-        if found := claimed(**order):
+        if found := claim_job(**order):
             work(found, str(task.request.hostname or "files-worker"))
             return
 
 
-def claimed(job: str, attempt: int) -> Job | None:
+def claim_job(job: str, attempt: int) -> Job | None:
     """Claim the job for this attempt; None if the attempt started before."""
     with transaction.atomic():
         found = Job.objects.select_for_update(no_key=True).filter(pk=job, attempt=attempt, state=State.QUEUED).first()
@@ -149,16 +149,16 @@ def work(job: Job, worker: str = "files-worker") -> None:
         job.folder.mkdir(parents=True, exist_ok=True)
         console.write(job.folder, f"attempt {job.attempt} of {job.kind} job started")
         tell("started", host="web", worker=worker)
-        with beating(job):
+        with sending_heartbeats(job):
             result = fill(dataset, tell.progress)
         over = {"state": State.DONE, "error": "", "result": result}
-    except Stopped:
+    except JobStopped:
         over = {"state": State.STOPPED, "error": "", "result": {}}
     except (InvalidDataset, NoRollouts, NoRoom, UnreadableData) as why:
         over = {"state": State.FAILED, "error": str(why), "result": {}}
     except OSError as error:
-        told = f"{error.filename or 'The data folder'}: {error.strerror}. Free space or fix the cause, then resume."
-        over = {"state": State.FAILED, "error": told, "result": {}}
+        text = f"{error.filename or 'The data folder'}: {error.strerror}. Free space or fix the cause, then resume."
+        over = {"state": State.FAILED, "error": text, "result": {}}
     except Exception as error:
         log.exception("The job %s failed", job.pk)
         console.write(job.folder, traceback.format_exc(), "ERROR")
@@ -169,4 +169,4 @@ def work(job: Job, worker: str = "files-worker") -> None:
             half.unlink(missing_ok=True)
     tell.seq += 1
     tell.note("ended", over)
-    record(str(job.pk), job.attempt, [{"seq": tell.seq, "at": now(), "kind": "ended", "data": over}])
+    record(str(job.pk), job.attempt, [{"seq": tell.seq, "at": get_timestamp(), "kind": "ended", "data": over}])

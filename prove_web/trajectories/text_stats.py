@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .denormalised import tokens
+from .denormalised_columns import tokens
 from .models import Dataset, Trajectory
 
 SAMPLE = 1_000  # trajectories that are read
@@ -44,11 +44,11 @@ class Language:
 
 def language(dataset: Dataset, newest: int) -> Language:
     """Measure an even sample; cached for a dataset that ends at this row."""
-    return measured(dataset.pk, dataset.created_at.isoformat(), newest)
+    return measure_dataset(dataset.pk, dataset.created_at.isoformat(), newest)
 
 
 @lru_cache(maxsize=64)
-def measured(dataset: int, made: str, newest: int) -> Language:
+def measure_dataset(dataset: int, made: str, newest: int) -> Language:
     rows = Trajectory.objects.filter(dataset=dataset).order_by("pk")
     ids = list(rows.values_list("pk", flat=True))
     drawn = ids[:: max(1, -(-len(ids) // SAMPLE))]

@@ -21,14 +21,14 @@ from training_worker.prove.models import model_folders
 from training_worker.prove.schemas import get_tool_schemas
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
-from .demonstration import recorded
+from .demonstration import build_demonstration_rollout
 from .replay_score import example_of, rollout_of
-from .views.finding import one_trajectory
+from .views.lookup import one_trajectory
 
 WARM = "warm"
 PATIENCE = 180.0  # seconds
 AT_ONCE = 2  # child processes, each of which takes a second or two of a core and some hundred megabytes
-MOST_SHOWN = 20_000  # tokens
+MAX_TOKENS = 20_000  # tokens
 room = BoundedSemaphore(AT_ONCE)
 
 
@@ -37,7 +37,7 @@ class NotSpelled(Exception):
 
 
 @dataclass(frozen=True)
-class Spelled:
+class TokenizedTrajectory:
     """`tokens` are pairs of the text and whether the model generates it."""
 
     tokens: tuple[tuple[str, bool], ...]
@@ -50,11 +50,11 @@ class Spelled:
     def visible_tokens(self) -> list[tuple[str, bool]]:
         """The first tokens, with a mark for the end of a line, which is a token like any other."""
         mark = "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}\n"
-        return [(text.replace("\n", mark), mine) for text, mine in self.tokens[:MOST_SHOWN]]
+        return [(text.replace("\n", mark), mine) for text, mine in self.tokens[:MAX_TOKENS]]
 
     @property
     def more(self) -> int:
-        return max(0, len(self.tokens) - MOST_SHOWN)
+        return max(0, len(self.tokens) - MAX_TOKENS)
 
 
 @in_project(Action.VIEW)
@@ -70,7 +70,9 @@ def tokens(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
         if made is None:
             raise NotSpelled("The record cannot be read, so it has no tokens to show.")
         folder = models.get(model) or settings.BASE_DIR / "training_worker" / "trainer" / WARM
-        context["spelled"] = spelled(str(folder), serialize_prompt(made, rollout_of(found) or recorded(made)))
+        context["spelled"] = tokenize_trajectory(
+            str(folder), serialize_prompt(made, rollout_of(found) or build_demonstration_rollout(made))
+        )
     except NotSpelled as why:
         context["why"] = str(why)
     return render(request, "trajectories/tokens.html", context)
@@ -89,7 +91,7 @@ def serialize_prompt(example: Example, rollout: Rollout) -> str:
 
 
 @lru_cache(maxsize=32)
-def spelled(folder: str, question: str) -> Spelled:
+def tokenize_trajectory(folder: str, question: str) -> TokenizedTrajectory:
     """Tokenize in a child process, because the site itself loads no model library. Raises NotSpelled."""
     command = [sys.executable, "-m", "training_worker.trainer.tokenize_cli", folder]
     if not room.acquire(timeout=PATIENCE):
@@ -104,12 +106,12 @@ def spelled(folder: str, question: str) -> Spelled:
         room.release()
     if done.returncode:
         raise NotSpelled(reason(done.stderr))
-    return Spelled(tuple((str(text), bool(mine)) for text, mine in json.loads(done.stdout)))
+    return TokenizedTrajectory(tuple((str(text), bool(mine)) for text, mine in json.loads(done.stdout)))
 
 
-def reason(told: str) -> str:
+def reason(text: str) -> str:
     """Return the last line of the child's error output, without names of modules."""
-    last = (told.strip().splitlines() or ["The tokenizer failed without a message."])[-1]
+    last = (text.strip().splitlines() or ["The tokenizer failed without a message."])[-1]
     if "No module named" in last:
         return "The trainer packages are not installed, so tokens cannot be shown. Run `make setup`."
     return last.rpartition("Error: ")[2]

@@ -19,7 +19,7 @@ from prove_web.disk_guard import room, room_for
 from training_worker.prove.importers.archive import MOST_PACKED
 
 PIECE = 4 << 20  # bytes per chunk
-KEPT_SECONDS = 24 * 3600
+MAX_AGE = 24 * 3600
 HELD_SECONDS = 1800  # for which an announced file reserves room; then it is removed, if nothing came
 MOST_UPLOADS = 20  # per project
 ABOUT, CONTENT, HEAD = "about.json", "content", "head"
@@ -94,7 +94,7 @@ def begin(project: Project, name: str, size: int) -> Upload:
             f"This project has {MOST_UPLOADS:,} pending uploads, the maximum. Import them, or wait: each is removed "
             "one day after it was started."
         )
-    room_for(f"“{Path(name).name[:120]}” and its dataset", 2 * size + promised(project))
+    room_for(f"“{Path(name).name[:120]}” and its dataset", 2 * size + count_reserved_bytes(project))
     made = Upload(str(uuid.uuid4()), project.pk, Path(name.replace("\0", "")).name[:120] or "file", size)
     made.folder.mkdir(parents=True)
     made.content.touch()
@@ -106,7 +106,7 @@ def on_their_way() -> list[Upload]:
     return [one for one in map(read, root().glob("*")) if one]
 
 
-def promised(project: Project) -> int:
+def count_reserved_bytes(project: Project) -> int:
     """Return the bytes that announced files still reserve: for their rest, and for their datasets.
 
     Those of all other projects together reserve at most half of the room.
@@ -155,5 +155,5 @@ def forget_old() -> None:
     for folder in root().glob("*"):
         one = read(folder)
         lapsed = one is not None and age(folder / ABOUT) > HELD_SECONDS and received_of(one) == 0
-        if lapsed or age(folder) > KEPT_SECONDS:
+        if lapsed or age(folder) > MAX_AGE:
             shutil.rmtree(folder, ignore_errors=True)  # another process may remove it too

@@ -39,6 +39,6 @@ urlpatterns = [
     path("datasets/<int:dataset>/<slug:example>/what-if/", what_if.what_if, name="trajectory-what-if"),
     path("datasets/<int:dataset>/<slug:example>/tokens/", token_pages.tokens, name="trajectory-tokens"),
     path("datasets/<int:dataset>/<slug:example>/fix/", edit_views.fix, name="trajectory-fix"),
-    path("datasets/<int:dataset>/<slug:example>/edited/", edit_diff.edited, name="trajectory-edited"),
+    path("datasets/<int:dataset>/<slug:example>/edited/", edit_diff.show_edit_diff, name="trajectory-edited"),
     path("runs/<int:run>/collect/", collect_pages.run_collect, name="run-collect"),
 ]

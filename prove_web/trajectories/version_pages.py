@@ -16,17 +16,17 @@ from prove_web.review.blinding import Blind
 from .curate_forms import Mix, NewVersion, Split
 from .dataset_diff import changes
 from .models import Dataset
-from .selection import JUDGED, Selection, selected
+from .selection import JUDGED, Selection, select_trajectories
 from .versions import InvalidDataset, launch, make_version
 
-SHOWN = 200  # ids of each kind of change on the page
+MAX_LISTED = 200  # ids of each kind of change on the page
 
 
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def version_new(request: Any) -> HttpResponse:
     """Create a dataset of the selection in the URL: the results of a search, or the settled items of a queue."""
-    selection = selected(request.project, request.GET, Blind(request.user, request.project))
+    selection = select_trajectories(request.project, request.GET, Blind(request.user, request.project))
     form = NewVersion(request.POST or None, initial={"name": selection.name[:80]})
     context = {"form": form, "selection": selection, "count": selection.rows.count(), "judged": JUDGED}
     if request.method == "POST" and form.is_valid() and not selection.fault:
@@ -73,14 +73,14 @@ def version_of(project: Project, user: User, name: str, selection: Selection) ->
         name,
         selection.rows,
         parent=selection.dataset,
-        origin=selection.told,
+        origin=selection.origin,
         demonstrations=bool(selection.queue),
     )
 
 
 def split_of(project: Project, user: User, form: Split, source: Dataset) -> Dataset:
     """Create the dataset of a valid form. Raises InvalidDataset."""
-    if source.holds != Dataset.Holds.DEMONSTRATIONS:
+    if source.holds != Dataset.ContentKind.DEMONSTRATIONS:
         raise InvalidDataset("Rollouts cannot be split: each keeps the split of its example.")
     chosen = list(source.trajectories.order_by("pk").values_list("pk", flat=True))
     origin = {"split": source.number, **form.options}
@@ -101,14 +101,14 @@ def mix_of(project: Project, user: User, form: Mix) -> Dataset:
 def dataset_changes(request: Any, dataset: int) -> HttpResponse:
     """Show what differs between this dataset and its parent, or the one that `?with=` names."""
     found = get_complete_dataset(request.project, dataset)
-    asked = request.GET.get("with", "")
+    number = request.GET.get("with", "")
     before = (
-        get_complete_dataset(request.project, int(asked)) if asked.isdecimal() and len(asked) < 10 else found.parent
+        get_complete_dataset(request.project, int(number)) if number.isdecimal() and len(number) < 10 else found.parent
     )
     if before is None or before == found:
         others = Dataset.objects.complete().filter(project=request.project).exclude(pk=found.pk)
         return render(request, "trajectories/changes.html", {"dataset": found, "others": others[:50]})
-    context = {"dataset": found, "before": before, "changes": changes(found, before), "shown": SHOWN}
+    context = {"dataset": found, "before": before, "changes": changes(found, before), "most": MAX_LISTED}
     return render(request, "trajectories/changes.html", context)
 
 

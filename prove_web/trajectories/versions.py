@@ -25,7 +25,7 @@ CHOSEN = "chosen.json"  # in the job's folder: the chosen rows
 AT_ONCE = 500  # size of the work that is done within a request
 REPLAY = 20  # rows that are copied in the time of one replay
 LONGEST = 80  # characters of a name
-DEMONSTRATIONS = Dataset.Holds.DEMONSTRATIONS.value
+DEMONSTRATIONS = Dataset.ContentKind.DEMONSTRATIONS.value
 
 
 class InvalidDataset(ValueError):
@@ -111,7 +111,7 @@ def begin(
     return Dataset.objects.create(project=project, number=number, name=name, job=job, **rest)
 
 
-def finished(dataset: Dataset, result: dict[str, Any]) -> None:
+def mark_job_done(dataset: Dataset, result: dict[str, Any]) -> None:
     """Mark the dataset's job as done now, with this result."""
     job, now = dataset.job, timezone.now()
     job.state, job.result = State.DONE, result

@@ -18,10 +18,10 @@ from training_worker.prove.rollout import Attempt
 from training_worker.prove.trajectory import Example, Reward, Rollout, ToolCall, UnreadableData
 
 from .breakdown import parts_of
-from .detail_context import done
+from .detail_context import load_scored_rollout
+from .entered_arguments import NotArguments, arguments_of
 from .models import Trajectory
 from .replay_score import example_of
-from .typed import NotArguments, arguments_of
 
 UNPROCESSABLE = 422
 BLIND = "Your blind review of this item is not complete. Complete it, then try again."
@@ -48,20 +48,22 @@ class Difference:
 @require_http_methods(["GET", "POST"])
 def what_if(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     """Show the reward replay of a trajectory, be it a demonstration or a rollout."""
-    rows = Trajectory.objects.of(request.project).select_related("dataset__project__organisation")
+    rows = Trajectory.objects.filter_by_project(request.project).select_related("dataset__project__organisation")
     found = get_object_or_404(rows, dataset__number=dataset, example=example)
     if request.method == "GET":
         return redirect(found)
     made = example_of(found)
     if made is None:
-        return answered(request, found.get_absolute_url(), "This trajectory cannot be read, so it cannot be replayed.")
+        return render_problem(
+            request, found.get_absolute_url(), "This trajectory cannot be read, so it cannot be replayed."
+        )
     if blind_since(found, request.user) is not None:
-        return answered(request, found.get_absolute_url(), BLIND)
-    rollout, _, config, _ = done(found, made)
-    return compared(request, rollout, made, config, found.get_absolute_url())
+        return render_problem(request, found.get_absolute_url(), BLIND)
+    rollout, _, config, _ = load_scored_rollout(found, made)
+    return render_comparison(request, rollout, made, config, found.get_absolute_url())
 
 
-def compared(
+def render_comparison(
     request: ProjectRequest, rollout: Rollout, example: Example, config: RewardConfig, back: str
 ) -> HttpResponse:
     """Return the comparison as a fragment, or without htmx as a page; 422 if the edit can't be run."""
@@ -69,11 +71,11 @@ def compared(
         edit = edit_of(request, rollout)
         found = run(example, rollout, edit, config)
     except NotPossible as why:
-        return answered(request, back, str(why))
-    shown = {"found": found, "edit": edit, "number": edit.position + 1, "was": rollout.calls[edit.position]}
-    shown |= {"rows": differences(found, config), "moved": [one for one in found.calls if one.before and one.differs]}
-    shown |= {"own": [one for one in found.calls if one.before is None], "other": redone(found, rollout)}
-    return page(request, {**shown, "before": total(found.before.reward), "after": total(found.after.reward)}, back)
+        return render_problem(request, back, str(why))
+    context = {"found": found, "edit": edit, "number": edit.position + 1, "was": rollout.calls[edit.position]}
+    context |= {"rows": differences(found, config), "moved": [one for one in found.calls if one.before and one.differs]}
+    context |= {"own": [one for one in found.calls if one.before is None], "other": redone(found, rollout)}
+    return page(request, {**context, "before": total(found.before.reward), "after": total(found.after.reward)}, back)
 
 
 def edit_of(request: ProjectRequest, rollout: Rollout) -> Edit:
@@ -124,11 +126,11 @@ def total(reward: Reward | None) -> float | None:
     return reward.total if reward else None
 
 
-def answered(request: ProjectRequest, back: str, why: str) -> HttpResponse:
+def render_problem(request: ProjectRequest, back: str, why: str) -> HttpResponse:
     return page(request, {"why": why}, back, UNPROCESSABLE)
 
 
-def page(request: ProjectRequest, shown: dict[str, Any], back: str, status: int = 200) -> HttpResponse:
+def page(request: ProjectRequest, context: dict[str, Any], back: str, status: int = 200) -> HttpResponse:
     if request.htmx:
-        return render(request, "trajectories/what_if.html", shown)
-    return render(request, "trajectories/what_if_page.html", {**shown, "back": back}, status=status)
+        return render(request, "trajectories/what_if.html", context)
+    return render(request, "trajectories/what_if_page.html", {**context, "back": back}, status=status)

@@ -23,18 +23,18 @@ def asks_an_endpoint(job: Job) -> bool:
     return job.kind == Kind.EVALUATE and (spec.get("source") == ENDPOINT or spec.get("benchmark") in ASKS_AN_ENDPOINT)
 
 
-def lacks(job: Job, told: dict[str, Any]) -> str:
+def describe_missing_capability(job: Job, info: dict[str, Any]) -> str:
     """Return what the machine lacks for a job; "" if it can run it. `told` is the data of worker_info.py."""
     if asks_an_endpoint(job):
         return "it calls an endpoint, whose key never leaves the site: only the site's own workers run it"
     if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):
         return "only the site's own workers run this kind of job"
-    if job.kind == Kind.EVALUATE and (benchmark := job.spec.get("benchmark")) not in told.get("benchmarks", ()):
+    if job.kind == Kind.EVALUATE and (benchmark := job.spec.get("benchmark")) not in info.get("benchmarks", ()):
         return f"it does not have {KNOWN[benchmark].title if benchmark in KNOWN else benchmark}"
-    if (name := ground_of(job)) != WARM and not OF_RUN.fullmatch(name) and name not in told.get("models", ()):
+    if (name := ground_of(job)) != WARM and not OF_RUN.fullmatch(name) and name not in info.get("models", ()):
         return f"it does not have the model {name}"
-    if job.spec.get("device") == "cuda" and not told.get("gpus"):
+    if job.spec.get("device") == "cuda" and not info.get("gpus"):
         return "it has no GPU"
-    if job.spec.get("backend") == "vllm" and not told.get("vllm"):
+    if job.spec.get("backend") == "vllm" and not info.get("vllm"):
         return "it does not have vLLM"
     return ""

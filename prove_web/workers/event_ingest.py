@@ -12,10 +12,10 @@ from prove_web.evaluations.reports import report_in
 from prove_web.live.ingest import moment
 from prove_web.live.models import Job, Kind, State
 from training_worker.prove.benchmarks.results import RESULTS
-from training_worker.prove.event_data import InvalidEvent, check_event, check_result, check_trial, clipped
+from training_worker.prove.event_data import InvalidEvent, check_event, check_result, check_trial, quote_value
 from training_worker.prove.events import Ended
 
-from .file_transfer import OUT, plain
+from .file_transfer import OUT, is_safe_result_name
 
 MOST_EVENTS = 1000
 MOST_NUMBER = (1 << 31) - 1
@@ -23,35 +23,35 @@ ENDS = get_args(Ended)
 EARLY = timedelta(minutes=5)  # tolerance for a machine's clock behind the site's
 
 
-def events(told: Any, job: Job, worker: str) -> Iterator[dict[str, Any]]:
+def events(items: Any, job: Job, worker: str) -> Iterator[dict[str, Any]]:
     """Yield a machine's validated events. Raises InvalidEvent."""
-    if not isinstance(told, list) or len(told) > MOST_EVENTS:
+    if not isinstance(items, list) or len(items) > MOST_EVENTS:
         raise InvalidEvent(f"events must be a list of at most {MOST_EVENTS}.")
-    for place, one in enumerate(told, 1):
+    for place, one in enumerate(items, 1):
         if not isinstance(one, dict) or not is_sequence_number(one.get("seq")):
             raise InvalidEvent(f"Entry {place} of events, field seq: a whole number from 1 on.")
         number, kind, data = one["seq"], one.get("kind"), one.get("data")
         check_event(number, kind, data)
         check(number, kind, data, job)
         data = {**data, "worker": worker} if kind == "started" else data
-        yield {"seq": number, "at": within(number, one.get("at"), job), "kind": kind, "data": data}
+        yield {"seq": number, "at": clip_event_time(number, one.get("at"), job), "kind": kind, "data": data}
 
 
 def is_sequence_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_NUMBER
 
 
-def within(number: int, at: Any, job: Job) -> str:
+def clip_event_time(number: int, at: Any, job: Job) -> str:
     """Return an event's time, clipped to the lifetime of the job where the machine's clock is off.
 
     Raises InvalidEvent.
     """
     try:
-        told = moment(at)
-        if told.tzinfo is None:
+        time = moment(at)
+        if time.tzinfo is None:
             raise ValueError
         early, late = job.created_at - EARLY, timezone.now()
-        return str(at) if early <= told <= late else (early if told < early else late).isoformat()
+        return str(at) if early <= time <= late else (early if time < early else late).isoformat()
     except (TypeError, ValueError, OverflowError):
         raise InvalidEvent(f"Event {number}, field at: a time in ISO 8601 with its zone.") from None
 
@@ -73,7 +73,7 @@ def check(number: int, kind: str, data: dict[str, Any], job: Job) -> None:
 def check_end(about: str, data: dict[str, Any], job: Job) -> None:
     state, result = data["state"], data["result"]
     if state not in ENDS:
-        raise InvalidEvent(f"{about}, field state: {clipped(state)!r} is not one of {', '.join(ENDS)}.")
+        raise InvalidEvent(f"{about}, field state: {quote_value(state)!r} is not one of {', '.join(ENDS)}.")
     if job.trains:
         check_result(about, result)
     if job.kind == Kind.TRIAL and state == State.DONE:
@@ -88,5 +88,5 @@ def check_folder(about: str, folder: Any, job: Job) -> None:
     """Check that results are in the job's own folder, so that no other job continues from them. Raises InvalidEvent."""
     own = f"jobs/{job.pk}/"
     inside = str(folder).removeprefix(own)
-    if not str(folder).startswith(own) or not inside.startswith(f"{OUT}/{RESULTS}/") or not plain(inside):
+    if not str(folder).startswith(own) or not inside.startswith(f"{OUT}/{RESULTS}/") or not is_safe_result_name(inside):
         raise InvalidEvent(f"{about}, field folder: must be in the job's own folder.")

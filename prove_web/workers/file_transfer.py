@@ -31,7 +31,7 @@ OUT, PARTIAL = "out", ".partial"
 ADAPTER_CONFIG, GONE = "adapter_config.json", "policy-that-is-gone"
 LARGEST_CONFIG = 1_000_000  # bytes
 MOST_LAYERS = 16  # stacked adapters
-MOST_KEPT = 10  # result folders of the same model and benchmark
+MAX_FOLDERS = 10  # result folders of the same model and benchmark
 SITE = ""  # instead of a job: the data folder itself
 
 
@@ -39,14 +39,14 @@ class NotTaken(ValueError):
     """Error for a rejected file or chunk; the message says why."""
 
 
-def needed(job: Job) -> Iterator[tuple[str, str]]:
+def iter_required_files(job: Job) -> Iterator[tuple[str, str]]:
     """Yield job and path of each file that the job requires: its datasets, policy and previous output."""
     for other in (job.spec.get("dataset"), *options(job)):
-        yield from listed(source(job, str(other or "")), OUT, deep=False)
+        yield from iter_job_files(source(job, str(other or "")), OUT, deep=False)
     yield from policy(job)
     if job.kind == Kind.EVALUATE:
-        yield from shared(job)
-    yield from listed(job, OUT)
+        yield from iter_evaluation_files(job)
+    yield from iter_job_files(job, OUT)
 
 
 def options(job: Job) -> list[str]:
@@ -59,9 +59,9 @@ def options(job: Job) -> list[str]:
 def policy(job: Job) -> Iterator[tuple[str, str]]:
     """Yield the files of the initial policy if it comes from runs of the project: adapters and their base."""
     for run, checkpoint, folder in layers(job):
-        yield from listed(run, str(folder.relative_to(run.folder)))
+        yield from iter_job_files(run, str(folder.relative_to(run.folder)))
         if checkpoint == BEST:
-            yield from listed(run, OUT, deep=False)
+            yield from iter_job_files(run, OUT, deep=False)
 
 
 def layers(job: Job) -> Iterator[tuple[Job, str | None, Path]]:
@@ -92,13 +92,13 @@ def base_of(run: Job) -> str:
     return str(run.spec.get("policy", WARM))
 
 
-def shared(job: Job) -> Iterator[tuple[str, str]]:
+def iter_evaluation_files(job: Job) -> Iterator[tuple[str, str]]:
     """Yield site files for an evaluation: the dependency graph, and existing results of its model on its benchmark."""
     data, model = Path(settings.PROVE_DATA), job.spec.get("model") or job.spec.get("policy", WARM)
     root = data / "benchmarks" / "projects" / str(job.project_id)
     benchmark = str(job.spec.get("benchmark", ""))
-    kept = islice(folders_of(root, benchmark, str(model)) if benchmark in KNOWN else (), MOST_KEPT)
-    for file in (graph_path(data / "graph"), *(folder / name for folder in kept for name in (IDENTITY, ITEMS))):
+    folders = islice(folders_of(root, benchmark, str(model)) if benchmark in KNOWN else (), MAX_FOLDERS)
+    for file in (graph_path(data / "graph"), *(folder / name for folder in folders for name in (IDENTITY, ITEMS))):
         if file.is_file() and not file.is_symlink():
             yield SITE, str(file.relative_to(data))
 
@@ -111,18 +111,18 @@ def source(job: Job, other: str) -> Job | None:
         return None
 
 
-def listed(job: Job | None, under: str, deep: bool = True) -> Iterator[tuple[str, str]]:
+def iter_job_files(job: Job | None, under: str, deep: bool = True) -> Iterator[tuple[str, str]]:
     """Yield regular files only, because a symbolic link might lead out of the folder."""
     if job is None:
         return
     folder = job.folder / under
     for file in sorted(folder.rglob("*") if deep else folder.glob("*")):
         name = str(file.relative_to(job.folder))
-        if file.is_file() and not file.is_symlink() and plain(name) and not name.endswith(PARTIAL):
+        if file.is_file() and not file.is_symlink() and is_safe_result_name(name) and not name.endswith(PARTIAL):
             yield str(job.pk), name
 
 
-def plain(name: str) -> bool:
+def is_safe_result_name(name: str) -> bool:
     """Return whether the name is the log, or a safe path in the output folder."""
     parts = name.split("/")
     inside = parts[0] == OUT and 2 <= len(parts) <= DEEPEST
@@ -131,7 +131,7 @@ def plain(name: str) -> bool:
 
 def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> None:
     """Write a chunk of a file; the last chunk replaces the previous version. Raises NotTaken and OSError."""
-    if not plain(name):
+    if not is_safe_result_name(name):
         raise NotTaken("Invalid file name for a job result.")
     target = job.folder / name
     if not target.parent.resolve().is_relative_to(job.folder.resolve()):
@@ -145,7 +145,7 @@ def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> N
             file.write(piece)
     if last:
         if target.name == ADAPTER_CONFIG:
-            draft.write_text(json.dumps(grounded(job, draft)), "utf-8")
+            draft.write_text(json.dumps(rewrite_adapter_config(job, draft)), "utf-8")
         if is_rollouts(name):
             require_rollouts(name, draft)
         draft.replace(target)
@@ -160,26 +160,26 @@ def require_rollouts(name: str, draft: Path) -> None:
         raise NotTaken(f"{name} is refused: {why}") from None
 
 
-def grounded(job: Job, adapter: Path) -> dict[str, Any]:
+def rewrite_adapter_config(job: Job, adapter: Path) -> dict[str, Any]:
     """Return an adapter's configuration with the base path replaced by the local path of the initial policy.
 
     The machine has another folder, and a path from the machine could load another team's policy. Raises NotTaken.
     """
     try:
-        told = json.loads(adapter.read_bytes()) if adapter.stat().st_size <= LARGEST_CONFIG else None
+        config = json.loads(adapter.read_bytes()) if adapter.stat().st_size <= LARGEST_CONFIG else None
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        config = None
+    if not isinstance(config, dict):
         raise NotTaken(f"This is not a valid {ADAPTER_CONFIG}.")
     base = folder_of(job.project, base_of(job))
-    return {**told, "base_model_name_or_path": str(base or job.folder / GONE)}
+    return {**config, "base_model_name_or_path": str(base or job.folder / GONE)}
 
 
-def keep(job: Job, names: Iterable[str]) -> None:
+def delete_unlisted_results(job: Job, names: Iterable[str]) -> None:
     """Delete results that the machine no longer has, such as old checkpoints."""
-    kept = set(names)
-    for _, name in list(listed(job, OUT)):
-        if name not in kept:
+    wanted = set(names)
+    for _, name in list(iter_job_files(job, OUT)):
+        if name not in wanted:
             (job.folder / name).unlink(missing_ok=True)
     for folder in sorted((job.folder / OUT).rglob("*"), reverse=True):
         if folder.is_dir() and not folder.is_symlink():

@@ -12,11 +12,11 @@ from typing import Any
 from django.db.models import Count
 from django.utils import timezone
 
-from prove_web.live.jobs import ready
+from prove_web.live.jobs import is_dependency_done
 from prove_web.live.models import AT_WORK, Job, State
 
-from .capabilities import lacks
-from .worker_status import Worker, serving
+from .capabilities import describe_missing_capability
+from .worker_status import Worker, select_queue_workers
 
 MOST = 1000  # jobs considered per queue
 LIKE = 15  # finished jobs used for the estimate
@@ -63,10 +63,10 @@ def line(queue: str, project: Any, mine: Collection[int], workers: Sequence[Work
     """Return a queue as shown in a project to a user with access to the projects `mine`."""
     related = Job.objects.select_related(*RELATED).defer("result")
     working = of_queue(queue, related.filter(state__in=AT_WORK).order_by("started_at", "id"))
-    waiting = of_queue(queue, related.waiting())
-    there = serving(workers, queue)
-    starts = expected(waiting, working, sum(one.slots for one in there))
-    places = {job.pk: number for number, job in enumerate((job for job in waiting if ready(job)), 1)}
+    waiting = of_queue(queue, related.filter_queued())
+    there = select_queue_workers(workers, queue)
+    starts = estimate_start_times(waiting, working, sum(one.slots for one in there))
+    places = {job.pk: number for number, job in enumerate((job for job in waiting if is_dependency_done(job)), 1)}
     free = sum(one.slots for one in there) - len(working)
     turns = [
         Turn(
@@ -74,7 +74,7 @@ def line(queue: str, project: Any, mine: Collection[int], workers: Sequence[Work
             job,
             job.project_id in mine,
             job.project_id == project.pk,
-            why(job, places.get(job.pk, 0), len(there), free),
+            describe_wait_reason(job, places.get(job.pk, 0), len(there), free),
             starts.get(job.pk),
         )
         for number, job in enumerate(waiting, 1)
@@ -86,9 +86,9 @@ def of_queue(queue: str, jobs: Any) -> list[Job]:
     return list(jobs.with_queue().filter(line_of=queue)[:MOST])
 
 
-def why(job: Job, place: int, workers: int, free: int) -> str:
+def describe_wait_reason(job: Job, place: int, workers: int, free: int) -> str:
     """Return why the job is not running yet; `place` is its position among startable jobs, from 1."""
-    if not ready(job):
+    if not is_dependency_done(job):
         stands = "" if job.after.state in (State.QUEUED, *AT_WORK) else f", which is {job.after.state}: resume it"
         return f"Waiting for “{job.after}”{stands}"
     if not workers:
@@ -101,18 +101,23 @@ def why(job: Job, place: int, workers: int, free: int) -> str:
     return f"{ahead} job{'s' * (ahead != 1)} ahead" if ahead else "Next, when a worker is free"
 
 
-def explained(turn: Turn, workers: Sequence[Worker]) -> Turn:
+def explain_wait(turn: Turn, workers: Sequence[Worker]) -> Turn:
     """Add what the team's machines lack, if only they serve the queue and none of them can run the job."""
-    if not turn.mine or not ready(turn.job) or not workers or any(one.enrolment is None for one in workers):
+    if (
+        not turn.mine
+        or not is_dependency_done(turn.job)
+        or not workers
+        or any(one.enrolment is None for one in workers)
+    ):
         return turn
-    missing = {one.enrolment.name: lacks(turn.job, one.told) for one in workers if one.enrolment}
+    missing = {one.enrolment.name: describe_missing_capability(turn.job, one.info) for one in workers if one.enrolment}
     if not all(missing.values()):
         return turn
     said = "; ".join(f"“{name}”: {what}" for name, what in missing.items())
     return replace(turn, why=f"No available worker can run it. {said}", seconds=None)
 
 
-def expected(
+def estimate_start_times(
     waiting: Sequence[Job], working: Sequence[Job], slots: int, known: Mapping[Any, float | None] | None = None
 ) -> dict[Any, float]:
     """Estimate the seconds until each startable job starts.
@@ -129,7 +134,7 @@ def expected(
     heapify(free)
     found: dict[Any, float] = {}
     for job in waiting:
-        if not ready(job):
+        if not is_dependency_done(job):
             continue
         found[job.pk] = free[0]
         took = known[job.pk] if known and job.pk in known else seconds_of(job, usual)
@@ -142,8 +147,8 @@ def expected(
 def seconds_left(job: Job, usual: dict[str, float]) -> float | None:
     if job.seconds_left is not None:
         return job.seconds_left
-    whole = seconds_of(job, usual)
-    return None if whole is None else max(0.0, whole - (job.took or timedelta()).total_seconds())
+    total = seconds_of(job, usual)
+    return None if total is None else max(0.0, total - (job.took or timedelta()).total_seconds())
 
 
 def seconds_of(job: Job, usual: dict[str, float]) -> float | None:
@@ -165,7 +170,7 @@ def usual_seconds(kinds: Collection[str]) -> dict[str, float]:
     return found
 
 
-def cancelled(project: Any, queue: str) -> list[Job]:
+def list_cancelled_jobs(project: Any, queue: str) -> list[Job]:
     """Return the project's jobs removed from a queue in the last hour before they started, which can be restored."""
     lately = timezone.now() - timedelta(hours=1)
     stopped = Job.objects.filter(project=project, state=State.STOPPED, started_at=None, ended_at__gt=lately)

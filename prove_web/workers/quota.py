@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from prove_web.disk_guard import NoRoom, room_for, size_of
-from prove_web.live.jobs import finish, locked, tell
+from prove_web.live.jobs import finish, lock_job, publish_job_update
 from prove_web.live.models import AT_WORK, Job, State
 
 from .file_transfer import OUT, PARTIAL, NotTaken
@@ -25,7 +25,7 @@ STALE = 3600.0  # seconds after which an incomplete upload counts as abandoned
 RECENT = timedelta(days=2)
 
 
-class Full(NotTaken):
+class QuotaExceededError(NotTaken):
     """Error for an exceeded quota; the message says the limit and what to do."""
 
 
@@ -40,7 +40,7 @@ class Tally:
         self.lock = threading.Lock()
         self.known: dict[str, tuple[float, int]] = {}
 
-    def over(self, key: str, more: int, most: int, measure: Callable[[], int]) -> bool:
+    def exceeds_limit(self, key: str, more: int, most: int, measure: Callable[[], int]) -> bool:
         """Return whether `more` bytes exceed the limit `most`; the size is measured again before that is reported."""
         now = time.monotonic()
         with self.lock:
@@ -64,10 +64,10 @@ def admit(job: Job, enrolment: Enrolment, size: int) -> None:
     except NoRoom as error:
         raise DiskFull(f"{error} The machine retries once there is room.") from None
     most = (settings.JOB_GB * GB, settings.MACHINE_GB * GB)
-    if tally.over(f"job {job.pk}", size, most[0], lambda: size_of([job.folder])):
+    if tally.exceeds_limit(f"job {job.pk}", size, most[0], lambda: size_of([job.folder])):
         why = f"“{enrolment}” uploaded more than {settings.JOB_GB} GB for this job, the limit per job."
         fail(job, f"{why} Keep fewer checkpoints or rollouts; the site operator can raise it (PROVE_JOB_GB).")
-    if tally.over(f"machine {enrolment.pk}", size, most[1], lambda: size_of(folders(enrolment))):
+    if tally.exceeds_limit(f"machine {enrolment.pk}", size, most[1], lambda: size_of(folders(enrolment))):
         why = f"“{enrolment}” uploaded more than {settings.MACHINE_GB} GB, the limit per machine."
         fail(job, f"{why} Delete runs of this machine; the site operator can raise it (PROVE_MACHINE_GB).")
 
@@ -80,21 +80,21 @@ def folders(enrolment: Enrolment) -> Iterator[Path]:
 
 @transaction.atomic
 def end(job_id: object, why: str) -> None:
-    job = locked(job_id)
+    job = lock_job(job_id)
     if job.state in AT_WORK:
         finish(job, State.FAILED, why)
         job.save()
-        transaction.on_commit(lambda: tell(job))
+        transaction.on_commit(lambda: publish_job_update(job))
 
 
 def fail(job: Job, why: str) -> None:
     """Fail the job with a reason, which the machine receives at its next request. Raises Full."""
     end(job.pk, why)
-    tidy(job)
-    raise Full(why)
+    delete_incomplete_uploads(job)
+    raise QuotaExceededError(why)
 
 
-def tidy(job: Job, age: float = 0.0) -> int:
+def delete_incomplete_uploads(job: Job, age: float = 0.0) -> int:
     """Delete incomplete uploads not modified for `age` seconds; return their number."""
     before, found = time.time() - age, [*job.folder.glob(f"*{PARTIAL}"), *(job.folder / OUT).rglob(f"*{PARTIAL}")]
     stale = [file for file in found if file.is_file() and not file.is_symlink() and file.stat().st_mtime <= before]
@@ -107,4 +107,4 @@ def tidy_all() -> int:
     """Delete incomplete uploads of dead machines in recent jobs of teams with machines; return their number."""
     jobs = Job.objects.filter(project__organisation__enrolments__isnull=False).distinct()
     lately = jobs.exclude(ended_at__lt=timezone.now() - RECENT)
-    return sum(tidy(job, STALE) for job in lately.only("id"))
+    return sum(delete_incomplete_uploads(job, STALE) for job in lately.only("id"))

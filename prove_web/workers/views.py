@@ -18,11 +18,11 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.disk_guard import low
 from prove_web.live.models import Job
 from prove_web.live.priority import move
-from prove_web.live.views import back
+from prove_web.live.views import redirect_back_or_job
 
 from .enrolment import drain, enrol, revoke
-from .queue_view import cancelled, counts, explained, line
-from .worker_drain import draining
+from .queue_view import counts, explain_wait, line, list_cancelled_jobs
+from .worker_drain import list_draining_workers
 from .worker_status import QUEUES, workers
 
 # Enrolment form for owners.
@@ -52,17 +52,17 @@ def job_queue(request: ProjectRequest) -> HttpResponse:
     """Show a queue: `?queue=` is one of QUEUES, `?page=` a page of its waiting jobs."""
     queue = request.GET.get("queue", "")
     queue = queue if queue in QUEUES else next(iter(QUEUES))
-    mine = set(Project.objects.of(request.user).values_list("pk", flat=True))
+    mine = set(Project.objects.filter_visible_to(request.user).values_list("pk", flat=True))
     found = workers(request.organisation)
-    shown = line(queue, request.project, mine, found or [])
-    counted, page = counts(), Paginator(shown.turns, ROWS).get_page(request.GET.get("page"))
-    page.object_list = [explained(turn, shown.workers) for turn in page.object_list]
+    overview = line(queue, request.project, mine, found or [])
+    counted, page = counts(), Paginator(overview.turns, ROWS).get_page(request.GET.get("page"))
+    page.object_list = [explain_wait(turn, overview.workers) for turn in page.object_list]
     context = {
-        "line": shown,
+        "line": overview,
         "page": page,
         "queues": [(name, about, counted.get(name, 0)) for name, about in QUEUES.items()],
         "about": QUEUES[queue],
-        "cancelled": cancelled(request.project, queue),
+        "cancelled": list_cancelled_jobs(request.project, queue),
         "unreachable": found is None,
     }
     return render(request, "workers/queue.html", context)
@@ -80,26 +80,26 @@ def job_move(request: ProjectRequest, job: UUID) -> HttpResponse:
         messages.info(request, f"“{found.title}” is no longer queued; nothing was moved.")
     else:
         messages.success(request, MOVED[to].format(found.title))
-    return back(request, found)
+    return redirect_back_or_job(request, found)
 
 
 @in_project(Action.VIEW)
 @require_safe
 def worker_list(request: ProjectRequest) -> HttpResponse:
-    return render(request, "workers/workers.html", listed(request, EnrolForm()))
+    return render(request, "workers/workers.html", build_workers_context(request, EnrolForm()))
 
 
-def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
+def build_workers_context(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
     """Return the workers, and for owners also the enrolments."""
     found = workers(request.organisation)
     enrolments = request.organisation.enrolments.select_related("made_by")[:MOST_ENROLMENTS]
     return {
         "workers": found or [],
         "unreachable": found is None,
-        "mine": set(Project.objects.of(request.user).values_list("pk", flat=True)),
+        "mine": set(Project.objects.filter_visible_to(request.user).values_list("pk", flat=True)),
         "enrolments": list(enrolments) if request.role.covers(Action.MANAGE) else [],
         "heard": {worker.name for worker in found or [] if worker.alive},
-        "draining": draining(),
+        "draining": list_draining_workers(),
         "form": form,
         "disk_low": settings.FREE_GB if low() else 0,
     }
@@ -111,11 +111,11 @@ def enrolment_new(request: ProjectRequest) -> HttpResponse:
     """Enrol a machine; only the response page shows the token."""
     form = EnrolForm(request.POST)
     if not form.is_valid():
-        return render(request, "workers/workers.html", listed(request, form), status=422)
+        return render(request, "workers/workers.html", build_workers_context(request, form), status=422)
     given = form.cleaned_data
     made, token = enrol(request.organisation, request.user, given["name"], int(given["days"]))
     command = f"python -m training_worker.join {request.build_absolute_uri('/')} {token}"
-    context = {**listed(request, EnrolForm()), "made": made, "command": command}
+    context = {**build_workers_context(request, EnrolForm()), "made": made, "command": command}
     return render(request, "workers/workers.html", context)
 
 

@@ -14,18 +14,18 @@ from .models import Drained, Enrolment
 def drain(worker: str, enrolment: Enrolment | None = None) -> bool:
     """Drain a worker; return whether it was not draining before."""
     _, new = Drained.objects.get_or_create(worker=worker, defaults={"enrolment": enrolment})
-    message_broker.quietly(remind)
+    message_broker.try_broker_call(remind)
     return new
 
 
 def take_again(worker: str) -> bool:
     """Resume a worker; return whether it was draining."""
     ended, _ = Drained.objects.filter(worker=worker).delete()
-    message_broker.quietly(remind)
+    message_broker.try_broker_call(remind)
     return bool(ended)
 
 
-def draining() -> set[str]:
+def list_draining_workers() -> set[str]:
     """Return the names of the draining workers."""
     return set(Drained.objects.values_list("worker", flat=True))
 
@@ -36,4 +36,4 @@ def drains(worker: str) -> bool:
 
 def remind() -> None:
     """Publish the draining workers to the broker. Raises message_broker.UNREACHABLE."""
-    heartbeat.say_draining(message_broker.broker(), draining())
+    heartbeat.say_draining(message_broker.broker(), list_draining_workers())

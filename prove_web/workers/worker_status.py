@@ -17,7 +17,7 @@ from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.synthesis.shards import own_code
 
 from .models import Enrolment
-from .worker_drain import draining
+from .worker_drain import list_draining_workers
 
 QUEUES = {
     "training": "Runs, and evaluations that load a model",
@@ -29,14 +29,14 @@ MOST_SILENT = 30.0  # seconds; three heartbeats
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker process; `age` is in seconds since its last heartbeat, `told` is the data of worker_info.py."""
+    """A worker process; `age` is in seconds since its last heartbeat, `info` is the data of worker_info.py."""
 
     name: str
     label: str  # name shown to people who must not know its host
     queues: tuple[str, ...]
     slots: int
     age: float
-    told: dict[str, Any] = field(default_factory=dict)
+    info: dict[str, Any] = field(default_factory=dict)
     jobs: tuple[Job, ...] = ()
     enrolment: Enrolment | None = None  # for a team's own machine
     draining: bool = False  # it finishes its jobs and takes no new ones
@@ -49,19 +49,19 @@ class Worker:
     @property
     def other_code(self) -> bool:
         """Return whether it runs other code than the site, such as a worker not restarted after an update."""
-        return bool(self.told.get("code")) and self.told["code"] != own_code()
+        return bool(self.info.get("code")) and self.info["code"] != own_code()
 
     @property
     def takes(self) -> bool:
         """Return whether it accepts jobs."""
-        return self.alive and not self.draining and not self.told.get("refused")
+        return self.alive and not self.draining and not self.info.get("refused")
 
     @property
     def state(self) -> str:
         """Return the state in words."""
         if not self.alive:
             return "Silent"
-        if self.told.get("refused"):
+        if self.info.get("refused"):
             return "Turned away"
         if self.draining:
             return "Draining"
@@ -70,7 +70,7 @@ class Worker:
     @property
     def curve(self) -> Sparkline | None:
         """Return the utilisation of the last hour; None with fewer than two samples."""
-        return drawn(self.hour)
+        return build_utilisation_sparkline(self.hour)
 
     @property
     def hour_title(self) -> str:
@@ -85,28 +85,28 @@ class Worker:
     def devices(self) -> list[dict[str, Any]]:
         """Return its GPUs: name, memory_gb, and where reported `used` and `busy` (shares), `used_gb` and `celsius`."""
         names = {"busy": "gpu", "used": "gpu_memory", "celsius": "gpu_celsius"}
-        beside = {one: self.told.get(name) or [] for one, name in names.items()}
+        beside = {one: self.info.get(name) or [] for one, name in names.items()}
         found = [
-            {**gpu, "number": at, **{one: told[at] for one, told in beside.items() if at < len(told)}}
-            for at, gpu in enumerate(self.told.get("gpus") or [])
+            {**gpu, "number": at, **{one: values[at] for one, values in beside.items() if at < len(values)}}
+            for at, gpu in enumerate(self.info.get("gpus") or [])
         ]
         return [{**gpu, "used_gb": round(gpu["used"] * gpu["memory_gb"], 1)} if "used" in gpu else gpu for gpu in found]
 
     @property
     def evaluates(self) -> list[str]:
         """Return the titles of its installed benchmarks."""
-        return [KNOWN[name].title for name in self.told.get("benchmarks") or () if name in KNOWN]
+        return [KNOWN[name].title for name in self.info.get("benchmarks") or () if name in KNOWN]
 
     @property
     def loads(self) -> list[tuple[str, float]]:
         """Return CPU and memory load as shares of 0 to 1."""
-        found = [("CPU", self.told.get("cpu")), ("Memory", self.told.get("memory"))]
+        found = [("CPU", self.info.get("cpu")), ("Memory", self.info.get("memory"))]
         return [(name, float(share)) for name, share in found if isinstance(share, int | float)]
 
 
-def drawn(hour: Collection[tuple[float, float]]) -> Sparkline | None:
+def build_utilisation_sparkline(hour: Collection[tuple[float, float]]) -> Sparkline | None:
     """Return a sparkline with a fixed scale from idle to busy."""
-    return Sparkline.of([share for _, share in hour], (0.0, 1.0)) if len(hour) > 1 else None
+    return Sparkline.from_values([share for _, share in hour], (0.0, 1.0)) if len(hour) > 1 else None
 
 
 def workers(organisation: Organisation | None = None) -> list[Worker] | None:
@@ -116,15 +116,15 @@ def workers(organisation: Organisation | None = None) -> list[Worker] | None:
     """
     try:
         broker = message_broker.broker()
-        ages, told = heartbeat.ages(broker), heartbeat.read_worker_info(broker)
-        hours = {name: tuple(heartbeat.loads(broker, name)) for name in told}
+        ages, reported = heartbeat.ages(broker), heartbeat.read_worker_info(broker)
+        hours = {name: tuple(heartbeat.loads(broker, name)) for name in reported}
     except message_broker.UNREACHABLE:
         return None
-    at_work, enrolled, drained = jobs_by_worker(), machines(ages), draining()
+    at_work, enrolled, drained = jobs_by_worker(), machines(ages), list_draining_workers()
     counted = Counter[str]()
     found = []
     for name, age in ages.items():
-        said, enrolment = told.get(name, {}), enrolled.get(name)
+        said, enrolment = reported.get(name, {}), enrolled.get(name)
         queues = queues_of(name, said)
         theirs = organisation and enrolment and enrolment.organisation_id != organisation.pk
         if queues and not theirs:
@@ -143,15 +143,15 @@ def machines(names: Iterable[str]) -> dict[str, Enrolment]:
     return {one.worker: one for one in Enrolment.objects.filter(pk__in=map(int, numbers))}
 
 
-def queues_of(name: str, told: dict[str, Any]) -> tuple[str, ...]:
+def queues_of(name: str, info: dict[str, Any]) -> tuple[str, ...]:
     """Return the job queues it serves as reported, or according to its name if it reports none."""
     named = [name.partition("@")[0]] if "@" in name else []
-    given = told.get("queues")
+    given = info.get("queues")
     return tuple(one for one in QUEUES if one in (given if isinstance(given, list) else named))
 
 
-def slots_of(told: dict[str, Any]) -> int:
-    slots = told.get("slots")
+def slots_of(info: dict[str, Any]) -> int:
+    slots = info.get("slots")
     return slots if isinstance(slots, int) and 0 < slots < 10_000 else 1
 
 
@@ -163,6 +163,6 @@ def jobs_by_worker() -> dict[str, list[Job]]:
     return found
 
 
-def serving(found: Iterable[Worker], queue: str) -> list[Worker]:
+def select_queue_workers(found: Iterable[Worker], queue: str) -> list[Worker]:
     """Return the workers that accept jobs of a queue."""
     return [one for one in found if one.takes and queue in one.queues]

@@ -88,7 +88,7 @@ def sign_in(page: "sync_api.Page") -> None:
 
 
 class Reused:
-    """A page that tests have one after another: a new one, or a new context, has to start a process and read all anew.
+    """A page that tests have one after another: a new page or context starts a process and reads everything again.
 
     Each test finds it as if it were new, on no address, and its context with these cookies alone.
     """
@@ -117,7 +117,7 @@ class Reused:
             self.said.append(message.text)
 
     def leave(self) -> None:
-        """Forget what a test did: other pages, where it was, what it kept, and how it looked."""
+        """Undo what a test did: close other pages, leave its address, clear its storage and reset its appearance."""
         page, context = self.page, self.page.context
         for each in context.pages:
             if each is not page:
@@ -265,7 +265,7 @@ from django.db import transaction
 from django.urls import get_resolver
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
-from prove_web.review.comments import say
+from prove_web.review.comments import post_comment
 from prove_web.trajectories.models import Trajectory
 from tests.prove_web.furnished import furnish
 from tests.prove_web.test_permissions import PAGES, address
@@ -276,7 +276,7 @@ with transaction.atomic():
     names = furnish(full, User.objects.get(username="owner"))
     Job.objects.filter(pk=names["job"]).update(state=State.DONE)
     commented = Trajectory.objects.get(dataset__project=full, example=names["example"])
-    say(commented, User.objects.create_user("n" * 100, "n@example.com"), "https://example.com/" + "w" * 300)
+    post_comment(commented, User.objects.create_user("n" * 100, "n@example.com"), "https://example.com/" + "w" * 300)
 answer = {page.name: address(page, names) for page in PAGES}
 """
 

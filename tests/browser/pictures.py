@@ -56,7 +56,7 @@ version = make_version(project, owner, "Long ones", data.trajectories.filter(ste
     origin={"query": "steps>2", "dataset": 1})
 from django.db import transaction
 from prove_web.experiments.api_form import filled_form
-from prove_web.experiments.launching import launch
+from prove_web.experiments.run_launch import launch
 form = filled_form(project, {"clone": 1, "name": "Faster", "learning_rate": 4e-4})
 assert form.is_valid(), form.errors
 with transaction.atomic():

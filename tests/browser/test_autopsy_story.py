@@ -12,14 +12,14 @@ HERE = "/my-team/demo/"
 def test_from_a_cell_of_the_heat_map_to_the_fork_of_a_group(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}runs/1/tools/")
     page.get_by_role("link", name="Heat map of outcomes").first.click()
-    cells = page.locator(".heat-table a[data-told]")
-    first = page.locator(".heat-table a[data-told][tabindex='0']")
+    cells = page.locator(".heat-table a[data-description]")
+    first = page.locator(".heat-table a[data-description][tabindex='0']")
     expect(first).to_have_count(1)
     first.focus()
-    expect(page.locator("#heat-told")).to_contain_text("chances")
+    expect(page.locator("#heat-description")).to_contain_text("chances")
     for key in ("ArrowDown", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
-    expect(page.locator(".heat-table a[data-told]:focus")).to_have_count(1)
+    expect(page.locator(".heat-table a[data-description]:focus")).to_have_count(1)
     page.get_by_label("Cell values").select_option("counts")
     expect(page).to_have_url(re.compile("view=counts"))
     cells.first.click()

@@ -87,7 +87,7 @@ def test_the_palette_fits_a_telephone_and_the_dark(site: Site, page: Page) -> No
     assert faults(page) == []
 
 
-def test_the_laws_of_a_server_are_run_and_shown_without_reloading(site: Site, page: Page) -> None:
+def test_the_invariants_of_a_server_are_checked_and_displayed_without_reloading(site: Site, page: Page) -> None:
     page.goto(f"{HERE}servers/vehicle/")
     page.get_by_role("button", name="Run invariant checks").click()
     expect(page.get_by_text(re.compile("Invariants hold, replay matches"))).to_be_visible()

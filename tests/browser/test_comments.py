@@ -1,4 +1,4 @@
-"""Two people at one trajectory: they verify it, talk about it live, mention each other and are told."""
+"""Two people at one trajectory: they verify it, talk about it live, mention each other and get notifications."""
 
 import re
 

@@ -32,9 +32,9 @@ def opened(page: Page, query: str = "") -> None:
     expect(page.locator("#graph-canvas[data-drawn]")).to_be_visible()
 
 
-def click(page: Page, id: str, shown: str) -> None:
+def click(page: Page, id: str, address_part: str) -> None:
     """Click something where the picture shows it, once that is drawn for an address with these words."""
-    expect(page.locator(f"#graph-canvas[data-shows*='{shown}']")).to_be_visible()
+    expect(page.locator(f"#graph-canvas[data-shows*='{address_part}']")).to_be_visible()
     page.locator("#graph-canvas").scroll_into_view_if_needed()
     place = page.evaluate(PLACE, id)
     page.mouse.click(place["x"], place["y"])

@@ -41,7 +41,7 @@ def test_a_query_is_typed_with_the_keyboard_and_its_faults_are_marked(done_run: 
     expect(box).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_a_search_is_refined_kept_and_walked_through(done_run: Site, page: Page) -> None:
+def test_a_search_is_refined_saved_and_walked_through(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}trajectories/")
     page.get_by_role("complementary", name="Filters").get_by_role("link", name="Chain").click()
     page.wait_for_url("**q=kind*")

@@ -74,7 +74,7 @@ def test_a_client_connects_by_the_text_of_the_panel_and_is_watched(site: Site, p
 
 
 @pytest.mark.long
-def test_faults_are_switched_on_met_and_told(site: Site, page: Page) -> None:
+def test_faults_are_switched_on_met_and_reported(site: Site, page: Page) -> None:
     address = open_session(page)
     page.get_by_role("link", name="Faults").click()
     page.get_by_label("Unavailable").fill("100")

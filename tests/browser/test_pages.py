@@ -1,4 +1,4 @@
-"""Every page, in light and dark, wide and narrow: accessible, tidy, with nothing to say in the console."""
+"""Every page, in light and dark, wide and narrow: it is accessible, tidy, and logs nothing in the console."""
 
 import re
 from typing import Any
@@ -102,15 +102,15 @@ def look_at(path: str, page) -> None:
     assert page.locator("h1").count() == 1 and page.title()
 
 
-def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated: Site, page) -> None:
+def test_news_and_another_model_of_the_paper_leave_an_evaluation_complete(evaluated: Site, page) -> None:
     page.goto(f"{HERE}evaluations/2/")
-    shown = page.locator("#evaluation-now")
+    evaluation = page.locator("#evaluation-now")
     with page.expect_response(lambda answer: "evaluations/2/?beside=" in answer.url):
-        shown.dispatch_event("live")
-    assert shown.locator("section").count() >= 3 and page.locator("h1").count() == 1
+        evaluation.dispatch_event("live")
+    assert evaluation.locator("section").count() >= 3 and page.locator("h1").count() == 1
     page.get_by_label("Paper reference").select_option("Granite-4.1-8B")
     page.get_by_role("columnheader", name="Paper: Granite-4.1-8B").wait_for()
-    assert page.url.endswith("?beside=Granite-4.1-8B") and shown.locator("section").count() >= 3
+    assert page.url.endswith("?beside=Granite-4.1-8B") and evaluation.locator("section").count() >= 3
     page.get_by_label("Outcome").select_option("failed")
     page.get_by_role("status").filter(has_text="found").wait_for()
     assert page.url.endswith("?outcome=failed")
@@ -143,7 +143,7 @@ def test_a_trajectory_is_accessible_and_tidy(path: str, done_run: Site, page) ->
     look_at(path.format(example=example), page)
 
 
-def test_a_stranger_to_the_site_is_asked_to_sign_in(site: Site, chromium) -> None:
+def test_a_stranger_to_the_site_is_sent_to_the_sign_in_page(site: Site, chromium) -> None:
     context = chromium.new_context(base_url=site.url)
     page = context.new_page()
     page.goto(f"{HERE}runs/")

@@ -1,4 +1,4 @@
-"""The whole path of a review in real browsers: two reviewers without a mouse, and an adjudicator."""
+"""A review from start to end in real browsers: two reviewers without a mouse, and an adjudicator."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -126,7 +126,7 @@ def test_pages_of_review_are_accessible_and_tidy(team: Site, page: Page) -> None
 def test_a_lost_connection_loses_nothing_that_was_typed(team: Site, page: Page) -> None:
     address = make_queue(page, "Without a net", 2, reviewers="1")
     page.goto(f"{address}1/")
-    page.wait_for_load_state("networkidle")  # what people say of it is there
+    page.wait_for_load_state("networkidle")  # the comments have loaded
     page.context.set_offline(True)
     page.keyboard.press("a")
     page.keyboard.press("c")
@@ -146,7 +146,7 @@ def test_a_lost_connection_loses_nothing_that_was_typed(team: Site, page: Page) 
 def test_what_a_closed_page_had_not_sent_is_there_when_it_is_opened_again(team: Site, page: Page) -> None:
     address = make_queue(page, "Closed too soon", 2, reviewers="1")
     page.goto(f"{address}1/")
-    page.wait_for_load_state("networkidle")  # what people say of it is there
+    page.wait_for_load_state("networkidle")  # the comments have loaded
     page.context.set_offline(True)
     page.keyboard.press("c")
     page.keyboard.type("Not sent")
@@ -160,7 +160,7 @@ def test_what_a_closed_page_had_not_sent_is_there_when_it_is_opened_again(team: 
 
 
 @pytest.mark.long
-def test_two_tabs_are_told_of_each_other_and_both_texts_stay(team: Site, page: Page) -> None:
+def test_two_tabs_are_notified_of_each_other_and_both_texts_stay(team: Site, page: Page) -> None:
     address = make_queue(page, "Two tabs", 2, reviewers="1")
     page.goto(f"{address}1/")
     other = page.context.new_page()
@@ -201,11 +201,11 @@ def test_undo_brings_the_last_item_back_with_all_that_was_said(team: Site, page:
 def test_who_was_signed_out_signs_in_elsewhere_and_types_on(team: Site, page: Page) -> None:
     address = make_queue(page, "Signed out", 2, reviewers="1")
     page.goto(f"{address}1/")
-    page.wait_for_load_state("networkidle")  # what people say of it is there
+    page.wait_for_load_state("networkidle")  # the comments have loaded
     page.context.clear_cookies(name="sessionid")
     page.locator("#comment").fill("Before")
     expect(page.locator("#saved")).to_contain_text("You are signed out: kept in this browser")
-    page.evaluate("htmx.ajax('GET', location.pathname, '#comments')")  # asked for by itself, as news is
+    page.evaluate("htmx.ajax('GET', location.pathname, '#comments')")  # requested by the page itself, as news is
     page.wait_for_load_state("networkidle")
     expect(page.locator("#comment")).to_have_value("Before")
     other = page.context.new_page()

@@ -13,7 +13,7 @@ WIDE = "runs/?columns=state,reward-best,reward-mean-20,learning_rate,held_out-la
 
 
 def story(page: Page, here: str) -> None:
-    """All of it, on the runs of a project."""
+    """Run the complete story on the runs of a project."""
     page.goto(f"{here}runs/")
     page.get_by_role("link", name="Columns").click()
     picker = page.get_by_role("dialog", name="Columns")

@@ -51,11 +51,11 @@ def test_a_wrong_call_becomes_a_right_one_a_fork_a_comparison_and_a_trajectory(s
 
     focused(page, "[name=arg-duration]")
     page.keyboard.type("half an hour")
-    page.keyboard.press("Control+Enter")  # what is wrong is told before anything is sent
+    page.keyboard.press("Control+Enter")  # the page reports the error before it sends anything
     beside = page.locator("[id='arg-duration-error']")
     expect(beside).to_have_text("It must be an integer.")
     expect(page.locator("#call-1")).to_have_count(0)
-    page.keyboard.press("Control+Enter")  # and what the server says of it after
+    page.keyboard.press("Control+Enter")  # and the server's error afterwards
     expect(page.locator("#call-1")).to_contain_text("error")
     expect(beside).to_have_text("It must be an integer.")
     expect(page.locator("[name=arg-duration]")).to_have_value("half an hour")

@@ -18,7 +18,7 @@ def test_a_link_lets_a_stranger_read_a_run_until_it_is_withdrawn(done_run: Site,
     context = chromium.new_context(base_url=done_run.url, viewport={"width": 1440, "height": 900})
     context.set_default_timeout(1000 * PATIENCE)
     stranger, said = context.new_page(), []
-    stranger.on("console", lambda told: said.append(told.text) if told.type in ("error", "warning") else None)
+    stranger.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
     stranger.on("pageerror", lambda error: said.append(str(error)))
     stranger.goto(address)
     expect(stranger.locator(".uplot").first).to_be_visible()

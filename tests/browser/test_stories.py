@@ -49,7 +49,7 @@ def test_a_rollout_tells_which_call_earned_what(done_run: Site, page: Page) -> N
         page.goto(f"{HERE}runs/1/rollouts/{step}/?sort=spread")
         page.get_by_role("link", name=re.compile(r"^Rollout \d+")).first.click()
         expect(page.get_by_role("heading", name="Reward breakdown")).to_be_visible()
-        if not page.get_by_text("Abstention", exact=True).count():  # there, nothing is to be called
+        if not page.get_by_text("Abstention", exact=True).count():  # an abstention has no calls
             break
     expect(components).to_have_count(4)
     for component in components.all():
@@ -129,14 +129,14 @@ def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, 
 def test_a_weight_is_moved_and_the_reward_saved_for_the_next_run(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}runs/1/")
     page.get_by_role("link", name="Reward replay").first.click()
-    told = page.get_by_role("status").filter(has_text="Scored")
-    expect(told).to_contain_text("change a weight to see a difference")
+    status = page.get_by_role("status").filter(has_text="Scored")
+    expect(status).to_contain_text("change a weight to see a difference")
     slider = page.get_by_role("slider", name="Coverage, slider")
     slider.focus()
     for _ in range(10):
         slider.press("ArrowRight")
     expect(page.get_by_role("spinbutton", name=re.compile("^Coverage"))).to_have_value("0.6")
-    expect(told).not_to_contain_text("change a weight")
+    expect(status).not_to_contain_text("change a weight")
     expect(page).to_have_url(re.compile(r"what-if/\?of=run-1&coverage=0\.6$"))
     page.get_by_label("Name", exact=True).last.fill("More coverage")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -17,7 +17,7 @@ WORDS = "staple battery horse"
 
 @pytest.fixture
 def stranger(site: Site, chromium: Browser) -> Iterator[Page]:
-    """A page in another browser, where nobody has signed in."""
+    """Open a page in another browser context without a signed-in user."""
     context = chromium.new_context(base_url=site.url)
     context.set_default_timeout(1000 * PATIENCE)
     yield context.new_page()
@@ -25,7 +25,7 @@ def stranger(site: Site, chromium: Browser) -> Iterator[Page]:
 
 
 def join(owner: Page, stranger: Page, name: str, here: str = "") -> None:
-    """The owner makes a link for an annotator, by which the stranger comes in, at another name of the site if told."""
+    """Invite a stranger as an annotator and let them join by the link; `here` is another address of the site."""
     owner.goto("/my-team/")
     invite = owner.locator("#invitations")
     invite.get_by_label("Role").select_option("annotator")

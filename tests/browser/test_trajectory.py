@@ -1,4 +1,4 @@
-"""A trajectory taken apart, asked what if, and mended: as a person does it, who clicks and who types."""
+"""A person inspects, perturbs and repairs a trajectory with the mouse and the keyboard."""
 
 import re
 

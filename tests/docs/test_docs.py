@@ -16,7 +16,7 @@ import pytest
 from django.core.management import call_command
 
 from tests.waiting import PATIENCE
-from training_worker.prove.synthesis.endpoint.settings import Settings, described, variable
+from training_worker.prove.synthesis.endpoint.settings import Settings, describe_setting, variable
 from training_worker.prove.synthesis.recipes import PLANS, by_kind
 
 ROOT = Path(__file__).parents[2]
@@ -145,7 +145,9 @@ def test_the_table_of_recipes_equals_the_recipes():
 def test_the_table_of_an_endpoints_settings_equals_the_settings():
     rows = re.findall(r"^\| `(PROVE_LLM_\w+)` \| (.*?) \|(.*)\|$", LANGUAGE_MODELS, re.M)
     known = fields(Settings)
-    assert [(name, text) for name, text, _ in rows] == [(variable(one.name), described(one.name)) for one in known]
+    assert [(name, text) for name, text, _ in rows] == [
+        (variable(one.name), describe_setting(one.name)) for one in known
+    ]
     defaults = ["" if one.default is MISSING else str(one.default) for one in known]
     assert [default.strip() for *_, default in rows][:-1] == defaults[:-1]
 

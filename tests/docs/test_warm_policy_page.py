@@ -1,4 +1,4 @@
-"""docs/warm-policy.md tells of the shipped policy what its card says."""
+"""docs/warm-policy.md agrees with the card of the shipped policy."""
 
 import json
 from pathlib import Path

@@ -49,16 +49,16 @@ def later(session: Session[Any], minutes: int = 0, **ahead: int) -> Session[Any]
 
 def go_on(session: Session[Any], state: Any) -> Session[Any]:
     """Put a state in the place of the session's. Fails if it breaks an invariant."""
-    assert session.server.broken(state) == [], "the changed rows break an invariant"
+    assert session.server.find_broken_invariants(state) == [], "the changed rows break an invariant"
     session.head = replace(session.head, state=state)
     return session
 
 
 def do(session: Session[Any], tool: str, /, now: datetime | None = None, **arguments: Any) -> Any:
-    """The result of a call that works and leaves every invariant whole; `now` sets a later clock first."""
+    """Return the result of a call that works and leaves every invariant intact; `now` sets a later clock first."""
     reply = session.call(tool, arguments, now=now)
     assert reply.ok, reply.text
-    assert session.server.broken(session.state) == []
+    assert session.server.find_broken_invariants(session.state) == []
     return reply.data
 
 

@@ -11,7 +11,7 @@ from mcp_servers.kit import (
     Draw,
     Entity,
     Minute,
-    Seen,
+    ObservedField,
     Sensitive,
     Server,
     State,
@@ -20,7 +20,7 @@ from mcp_servers.kit import (
     minute_text,
     table,
 )
-from mcp_servers.people import beginning, cast
+from mcp_servers.people import cast, get_start_time
 
 AccountId = NewType("AccountId", str)
 NoteId = NewType("NoteId", str)
@@ -53,7 +53,7 @@ class Till(State):
 OneAccount = Annotated[AccountId, Field(description="Id of an account")]
 OneNote = Annotated[NoteId, Field(description="Id of a note")]
 Cents = Annotated[int, Field(ge=1, le=1_000_00, description="Amount in cents", examples=[2500, 100])]
-Pin = Annotated[str, Sensitive(), Seen("pin"), Field(description="PIN of the source account")]
+Pin = Annotated[str, Sensitive(), ObservedField("pin"), Field(description="PIN of the source account")]
 Text = Annotated[str, Field(min_length=1, max_length=40, description="What to note", examples=["rent", "gift"])]
 Due = Annotated[Minute, Field(description="When it is due, as YYYY-MM-DDTHH:MM:SSZ")]
 OneDay = Annotated[Day | None, Field(description="A day, as YYYY-MM-DD")]
@@ -62,7 +62,7 @@ ROWS = {"small": 3, "default": 40, "large": 2_000}
 
 
 def seed(seed: int, size: str) -> Till:
-    till, draw = Till(seed, beginning(seed)), Draw("mini", seed)
+    till, draw = Till(seed, get_start_time(seed)), Draw("mini", seed)
     owner = cast(seed)[0].name
     for place in range(ROWS[size]):
         kind, pin = ("savings", "checking", "loan")[place % 3], f"{draw.integer(0, 9999):04}"

@@ -55,7 +55,7 @@ class Mutant:
     kind: int
 
     def made(self) -> tuple[str, str]:
-        """What the fault is, and the whole file with it."""
+        """Return what the fault is, and the full file with it."""
         tree = ast.parse(self.path.read_text("utf-8"))
         target = list(ast.walk(tree))[self.node]
         where, what = getattr(target, "lineno", 0), fault(target, self.kind)
@@ -157,15 +157,15 @@ def main(argv: list[str] | None = None) -> int:
             assert all(copy.passes(server, net) for net in NETS), f"the tests must pass on {server} as it is"
             drawn = Draw("mutants", options.seed, server).sample(mutants(server), options.each)
             found = {mutant: copy.caught(mutant) for mutant in drawn}
-            print(f"{server:<14} {told(Counter(found.values()))}", flush=True)
+            print(f"{server:<14} {summary(Counter(found.values()))}", flush=True)
             for mutant in (mutant for mutant in drawn if found[mutant] is None):
                 print(f"    lives: {mutant.made()[0]}", flush=True)
             total.update(found.values())
-    print(told(total))
+    print(summary(total))
     return 0 if total["laws"] + total["certificate"] >= ENOUGH * total.total() else 1
 
 
-def told(found: Counter[str | None]) -> str:
+def summary(found: Counter[str | None]) -> str:
     return ", ".join(f"{found[net]} by the {net}" for net in NETS) + f", of {found.total()}; {found[None]} live"
 
 

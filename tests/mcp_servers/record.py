@@ -53,13 +53,13 @@ class Record:
 def record(server: Server[Any], seed: int, size: str, steps: int, key: str = "") -> Record:
     """Walk a fresh session of this world; `key` tells apart several walks in the same world."""
     session = server.open(seed, size)
-    opening, moments, broken = session.state.full_digest(), [], server.broken(session.state)
+    opening, moments, broken = session.state.full_digest(), [], server.find_broken_invariants(session.state)
     walker = Walker(server.tools, [session.state], server.name, seed, size, key)
     for _ in range(steps):
         before, step = session.digest(), walker.walk(session)
         assert step.reply is not None
         after = session.digest()
-        broken = broken if after == before else server.broken(session.state)
+        broken = broken if after == before else server.find_broken_invariants(session.state)
         moments.append(Moment(step.tool, step.arguments, step.reply, before, after, broken))
     return Record(server, seed, size, opening, moments, session)
 
@@ -114,7 +114,7 @@ def reads_and_refusals_change_nothing(walked: Record) -> None:
             assert walked.session.diff(number - 1, number) == {}
 
 
-def the_past_is_kept(walked: Record) -> None:
+def states_are_immutable(walked: Record) -> None:
     """The digest of each state is still that of its rows."""
     then = [walked.opening, *(moment.after for moment in walked.moments)]
     assert recompute_digests(walked.session) == then, "an earlier state is not what it was"
@@ -123,13 +123,13 @@ def the_past_is_kept(walked: Record) -> None:
 def an_idempotent_call_twice_is_as_once(walked: Record) -> None:
     for number, moment in enumerate(walked.moments, 1):
         if moment.reply.ok and walked.server.tools[moment.tool].idempotent:
-            then = walked.session.at(number - 1).state.now  # what time alone does is no effect of the call
+            then = walked.session.get_step(number - 1).state.now  # what time alone does is no effect of the call
             assert not changes_once_more(walked, number, then), f"step {number}, {moment.tool}, is not idempotent"
 
 
 def changes_once_more(walked: Record, number: int, now: datetime | None = None) -> bool:
     """Whether the call of a step, made once more right after it, changes any row; with `now` as if at that time."""
-    moment, once = walked.moments[number - 1], walked.session.at(number).state
+    moment, once = walked.moments[number - 1], walked.session.get_step(number).state
     session = Session.start(walked.server, once.draft(now=now))
     session.call(moment.tool, moment.arguments)
     return session.state.tables_digest() != once.tables_digest()

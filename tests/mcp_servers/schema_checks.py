@@ -30,7 +30,7 @@ MALFORMED = {"invalid_arguments", "invalid_json", "arguments_too_large", "argume
 
 
 def results_fit_their_schemas(session: Session[Any]) -> set[str]:
-    """Check every result in a session against the schema that a client was told; the tools that gave one."""
+    """Check every result in a session against the schema that clients get. Return the tools that gave a result."""
     fitted = set()
     for step in session.history()[1:]:
         if step.reply is not None and step.reply.ok:

@@ -1,4 +1,4 @@
-"""The gateway's control plane, on a real socket file: what it tells, resets, ends and starts, and whom it obeys."""
+"""The gateway's control plane on a real socket file: what it lists, resets, ends and starts, and who may use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from mcp import Client
 
-from mcp_servers.gateway_sessions import Ended, Key, Visitors
+from mcp_servers.gateway_sessions import Key, SessionEndedError, Visitors
 from mcp_servers.kit.mcp_adapter import SESSION
 from tests.mcp_servers.visiting import Running, accounts, move_money, refused, visit
 
@@ -67,18 +67,18 @@ def test_only_its_user_can_open_the_socket_and_it_goes_with_the_gateway() -> Non
     assert not running.control.exists()
 
 
-def test_a_session_is_told_with_its_world_its_client_and_its_calls(gateway: Controlled) -> None:
+def test_a_session_is_listed_with_its_world_its_client_and_its_calls(gateway: Controlled) -> None:
     opened = gateway.ask(**MINE)["session"]
     assert opened["servers"] == [] and opened["calls"] == 0
     visit(f"{gateway.base}{opened['path']}/banking", three_calls)
-    told = gateway.sessions()["mine"]
-    assert (told["seed"], told["size"], told["owner"], told["kind"]) == (8, "small", "project 1", "ticket")
-    assert told["servers"] == ["banking"] and told["calls"] == 3 and told["client"]
-    assert told["opened"] <= told["used"] and told["ended"] is None
+    info = gateway.sessions()["mine"]
+    assert (info["seed"], info["size"], info["owner"], info["kind"]) == (8, "small", "project 1", "ticket")
+    assert info["servers"] == ["banking"] and info["calls"] == 3 and info["client"]
+    assert info["opened"] <= info["used"] and info["ended"] is None
     assert gateway.ask(do="list")["port"] == gateway.port
 
 
-def test_a_client_of_the_year_before_is_told_by_the_name_it_gave_when_it_connected(gateway: Controlled) -> None:
+def test_a_client_of_the_year_before_is_listed_by_the_name_it_gave_when_it_connected(gateway: Controlled) -> None:
     visit(f"{gateway.base}/mcp/banking", three_calls, mode="legacy")
     assert next(one["client"] for one in gateway.sessions().values() if one["kind"] == "legacy")
 
@@ -98,7 +98,7 @@ def test_a_session_that_was_ended_tells_its_client_what_to_do_until_it_is_starte
     visit(address, three_calls)
     assert gateway.ask(do="end", session=opened["id"])["session"]["ended"]
     said = refused(address, lambda client: accounts(client, None))
-    assert said.startswith("This session was ended at 20") and "Ask whoever gave you this address" in said
+    assert said.startswith("This session was ended at 20") and "Ask the person who gave you this address" in said
     assert gateway.sessions()["ended"]["calls"] == 3, "what it did is told still"
     assert gateway.sessions()["ended"]["ended"] and "was ended" in gateway.ask(**{**MINE, "name": "ended"})["error"]
     gateway.ask(do="start", session=opened["id"])
@@ -106,7 +106,7 @@ def test_a_session_that_was_ended_tells_its_client_what_to_do_until_it_is_starte
     assert gateway.sessions()["ended"]["calls"] == 3
 
 
-def test_who_named_a_session_that_was_ended_is_told_to_name_another(gateway: Controlled) -> None:
+def test_a_client_of_a_session_that_was_ended_has_to_name_another(gateway: Controlled) -> None:
     address, meta = f"{gateway.base}/mcp/banking", {SESSION: "named"}
     visit(address, lambda client: accounts(client, meta))
     gateway.ask(do="end", session=gateway.sessions()["named"]["id"])
@@ -141,6 +141,6 @@ def test_a_stopped_session_takes_no_place_among_those_that_are_open() -> None:
     for number in range(3):
         key = Key("name", str(number), 7, "small")
         visitors.end(visitors.get(key))
-        with pytest.raises(Ended):
+        with pytest.raises(SessionEndedError):
             visitors.get(key)
     assert len(visitors.all()) == 3 and not visitors.seen

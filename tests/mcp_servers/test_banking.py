@@ -1,4 +1,4 @@
-"""What the bank does and refuses, told by its own tools in one small world."""
+"""What the bank does and refuses, checked through its own tools in one small world."""
 
 from __future__ import annotations
 

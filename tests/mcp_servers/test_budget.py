@@ -1,4 +1,4 @@
-"""What the budgets do and refuse, told by their own tools in small worlds."""
+"""What the budgets do and refuse, checked through their own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from calling import do, find_row, refused, small_worlds
 
 from mcp_servers.budget import server
-from mcp_servers.budget.state import Budget, Budgets, Category, after, day_in, month_of, months
+from mcp_servers.budget.state import Budget, Budgets, Category, day_in, get_next_month, month_of, months
 from mcp_servers.kit import Session
 from mcp_servers.people import cast
 from mcp_servers.shared_records import bookings, invoices
@@ -39,16 +39,19 @@ def line_of(session: Session[Budgets], row: Category, now: datetime | None = Non
 
 def roomy(budgets: Budgets, row: Category) -> bool:
     """Whether a category has money left, less than needs a receipt, and the month some days to both sides."""
-    return 5_000 < budgets.left(row) < budgets.budgets[row.budget].receipt_above and 5 < budgets.now.day < 20
+    return (
+        5_000 < budgets.compute_remaining_cents(row) < budgets.budgets[row.budget].receipt_above
+        and 5 < budgets.now.day < 20
+    )
 
 
 def first_of_next(session: Session[Budgets]) -> datetime:
-    return datetime.combine(day_in(after(session.state.month), 1), datetime.min.time()).replace(hour=9)
+    return datetime.combine(day_in(get_next_month(session.state.month), 1), datetime.min.time()).replace(hour=9)
 
 
 def test_months_go_on_over_the_year() -> None:
     assert month_of(date(2026, 3, 31)) == "2026-03"
-    assert [after(month) for month in ("2026-01", "2026-11", "2026-12")] == ["2026-02", "2026-12", "2027-01"]
+    assert [get_next_month(month) for month in ("2026-01", "2026-11", "2026-12")] == ["2026-02", "2026-12", "2027-01"]
     assert list(months("2026-11", "2027-02")) == ["2026-11", "2026-12", "2027-01", "2027-02"]
     assert list(months("2026-03", "2026-02")) == []
     assert day_in("2026-02", 28) == date(2026, 2, 28)
@@ -56,7 +59,7 @@ def test_months_go_on_over_the_year() -> None:
 
 def test_an_expense_takes_from_what_its_category_has_left_and_not_a_cent_more() -> None:
     session, row = find(roomy)
-    left, spent = session.state.left(row), session.state.spent(row.id, session.state.month)
+    left, spent = session.state.compute_remaining_cents(row), session.state.sum_spending(row.id, session.state.month)
     terms = {"category": row.id, "description": "lamp"}
     assert refused(session, "record_expense", **terms, amount=left + 1) == "budget_exceeded"
     expense = do(session, "record_expense", **terms, amount=left - 200)
@@ -136,7 +139,7 @@ def test_the_receipts_are_those_that_all_servers_of_a_world_know() -> None:
 
 def test_a_large_expense_needs_a_receipt_of_no_less() -> None:
     def rich(budgets: Budgets, row: Category) -> bool:
-        return budgets.left(row) > budgets.budgets[row.budget].receipt_above
+        return budgets.compute_remaining_cents(row) > budgets.budgets[row.budget].receipt_above
 
     session, row = find(rich)
     above = budget_of(session, row).receipt_above
@@ -144,7 +147,7 @@ def test_a_large_expense_needs_a_receipt_of_no_less() -> None:
     assert refused(session, "record_expense", **terms, amount=above + 1) == "receipt_required"
     receipts = do(session, "list_receipts", unused_only=True, limit=50)
     small = min((one for one in receipts if "invoice" in one), key=lambda one: one["amount"])
-    if small["amount"] < session.state.left(row):
+    if small["amount"] < session.state.compute_remaining_cents(row):
         over = {**terms, "amount": small["amount"] + 1, "invoice": small["invoice"]}
         assert refused(session, "record_expense", **over) == "over_receipt"
     flight = min((one for one in receipts if "booking" in one), key=lambda one: one["amount"])
@@ -163,7 +166,8 @@ def test_an_expense_may_be_as_large_as_its_receipt() -> None:
         for row in session.state.categories
         if session.state.budgets[row.budget].access == "edit"
         for bill in session.state.invoices
-        if bill.amount <= session.state.left(row) and not session.state.expenses.where(receipt=bill.id)
+        if bill.amount <= session.state.compute_remaining_cents(row)
+        and not session.state.expenses.where(receipt=bill.id)
     )
     terms = {"category": row.id, "description": "lamp", "invoice": bill.id}
     do(session, "record_expense", **terms, amount=bill.amount)
@@ -200,7 +204,7 @@ def test_a_budget_that_is_only_viewed_stays_as_it_is() -> None:
 def test_a_category_is_made_used_and_removed() -> None:
     session, old = find()
     budget = budget_of(session, old)
-    free = budget.monthly_total - session.state.planned(budget.id)
+    free = budget.monthly_total - session.state.sum_limits(budget.id)
     terms = {"budget": budget.id, "name": "Tea", "monthly_limit": free}
     assert refused(session, "create_budget_category", **{**terms, "monthly_limit": free + 1}) == "over_total"
     new = do(session, "create_budget_category", **terms, envelope=True)
@@ -209,8 +213,8 @@ def test_a_category_is_made_used_and_removed() -> None:
         **{"envelope": True, "spent": 0, "left": free},
     }
     assert refused(session, "create_budget_category", **{**terms, "name": "TEA"}) == "category_exists"
-    shown = next(row for row in do(session, "list_budgets") if row["id"] == budget.id)
-    assert shown["planned"] == shown["monthly_total"] == budget.monthly_total
+    listed = next(row for row in do(session, "list_budgets") if row["id"] == budget.id)
+    assert listed["planned"] == listed["monthly_total"] == budget.monthly_total
     expense = do(session, "record_expense", category=new["id"], description="tea", amount=100)
     assert refused(session, "remove_budget_category", category=new["id"]) == "category_in_use"
     do(session, "remove_expense", expense=expense["id"])
@@ -226,28 +230,33 @@ def test_a_category_is_made_used_and_removed() -> None:
 
 
 def test_a_limit_covers_what_is_spent_and_what_recurs() -> None:
-    session, row = find(lambda budgets, row: row.saved == 0 and budgets.fixed(row.id) > 100 and budgets.left(row) > 0)
+    session, row = find(
+        lambda budgets, row: (
+            row.saved == 0 and budgets.sum_recurring(row.id) > 100 and budgets.compute_remaining_cents(row) > 0
+        )
+    )
     state = session.state
-    needed = row.monthly_limit - state.left(row)
+    needed = row.monthly_limit - state.compute_remaining_cents(row)
     set_limit = {"category": row.id}
     assert refused(session, "set_category_limit", **set_limit, monthly_limit=row.monthly_limit) == "limit_unchanged"
     assert (
-        refused(session, "set_category_limit", **set_limit, monthly_limit=state.fixed(row.id) - 1) == "below_recurring"
+        refused(session, "set_category_limit", **set_limit, monthly_limit=state.sum_recurring(row.id) - 1)
+        == "below_recurring"
     )
     assert refused(session, "set_category_limit", **set_limit, monthly_limit=needed - 1) == "below_spent"
     assert do(session, "set_category_limit", **set_limit, monthly_limit=needed)["left"] == 0
     budget = budget_of(session, row)
-    most = budget.monthly_total - session.state.planned(budget.id) + needed
+    most = budget.monthly_total - session.state.sum_limits(budget.id) + needed
     assert refused(session, "set_category_limit", **set_limit, monthly_limit=most + 1) == "over_total"
     assert do(session, "set_category_limit", **set_limit, monthly_limit=most)["monthly_limit"] == most
 
 
 def test_a_limit_goes_down_to_what_recurs_when_savings_cover_the_rest() -> None:
-    session, row = find(lambda budgets, row: row.saved > 3_000 and budgets.spent(row.id, budgets.month) < 2_000)
-    free = session.state.left(row)
+    session, row = find(lambda budgets, row: row.saved > 3_000 and budgets.sum_spending(row.id, budgets.month) < 2_000)
+    free = session.state.compute_remaining_cents(row)
     rule = {"category": row.id, "description": "gym fee", "amount": 150, "day_of_month": 28}
     do(session, "add_recurring_expense", **rule)
-    fixed = session.state.fixed(row.id)
+    fixed = session.state.sum_recurring(row.id)
     if free > row.monthly_limit:
         assert do(session, "set_category_limit", category=row.id, monthly_limit=fixed)["monthly_limit"] == fixed
 
@@ -256,7 +265,7 @@ def test_money_moves_within_a_budget_as_far_as_it_goes() -> None:
     session, row = find(roomy)
     state = session.state
     target = next(other for other in state.categories.where(budget=row.budget) if other.id != row.id)
-    left, had = state.left(row), state.left(target)
+    left, had = state.compute_remaining_cents(row), state.compute_remaining_cents(target)
     move = {"source": row.id, "target": target.id}
     assert refused(session, "move_budget", **move, amount=left + 1) == "budget_exceeded"
     moved = do(session, "move_budget", **move, amount=left)
@@ -273,12 +282,12 @@ def test_money_moves_within_a_budget_as_far_as_it_goes() -> None:
 def test_a_recurring_expense_comes_on_its_day_each_month() -> None:
     session, row = find(roomy)
     today = session.state.now
-    left = session.state.left(row)
+    left = session.state.compute_remaining_cents(row)
     terms = {"category": row.id, "description": "gym fee", "amount": 500}
     rule = do(session, "add_recurring_expense", **terms, day_of_month=today.day + 1)
     tomorrow = today + timedelta(days=1)
     assert rule["next_day"] == tomorrow.date().isoformat()
-    assert session.state.left(row) == left - 500
+    assert session.state.compute_remaining_cents(row) == left - 500
     assert refused(session, "add_recurring_expense", **{**terms, "description": "GYM fee"}, day_of_month=1) == (
         "recurring_exists"
     )
@@ -294,19 +303,19 @@ def test_a_recurring_expense_comes_on_its_day_each_month() -> None:
     do(session, "create_budget_category", tomorrow, budget=row.budget, name="tea", monthly_limit=100)
     assert session.state.expenses[made[0]["id"]].recurring == rule["id"]
     report = do(session, "get_budget_report", budget=row.budget)
-    shown = next(one for one in report["recurring"] if one["id"] == rule["id"])
-    assert shown["next_day"] == day_in(after(session.state.month), tomorrow.day).isoformat()
+    entry = next(one for one in report["recurring"] if one["id"] == rule["id"])
+    assert entry["next_day"] == day_in(get_next_month(session.state.month), tomorrow.day).isoformat()
     half_a_year = session.call("list_budget_expenses", {"category": row.id, "limit": 50}, now=tomorrow + timedelta(183))
     assert len([one for one in half_a_year.data if one["description"] == "gym fee"]) in (6, 7)
 
 
 def test_a_recurring_expense_of_a_day_that_is_over_begins_next_month() -> None:
     session, row = find(roomy)
-    left = session.state.left(row)
+    left = session.state.compute_remaining_cents(row)
     terms = {"category": row.id, "description": "gym fee", "amount": 500}
     rule = do(session, "add_recurring_expense", **terms, day_of_month=session.state.now.day)
-    assert rule["next_day"] == day_in(after(session.state.month), session.state.now.day).isoformat()
-    assert session.state.left(row) == left
+    assert rule["next_day"] == day_in(get_next_month(session.state.month), session.state.now.day).isoformat()
+    assert session.state.compute_remaining_cents(row) == left
     stopped = do(session, "stop_recurring_expense", recurring=rule["id"])
     assert stopped == rule
     assert refused(session, "stop_recurring_expense", recurring=rule["id"]) == "not_found"
@@ -314,35 +323,35 @@ def test_a_recurring_expense_of_a_day_that_is_over_begins_next_month() -> None:
 
 def test_what_recurs_fits_into_the_month_and_into_the_limit() -> None:
     session, row = find(lambda budgets, row: roomy(budgets, row) and row.saved == 0)
-    left, today = session.state.left(row), session.state.now.day
+    left, today = session.state.compute_remaining_cents(row), session.state.now.day
     terms = {"category": row.id, "description": "gym fee"}
-    free = row.monthly_limit - session.state.fixed(row.id)
+    free = row.monthly_limit - session.state.sum_recurring(row.id)
     assert free > left
     assert refused(session, "add_recurring_expense", **terms, amount=free + 1, day_of_month=1) == "over_monthly_limit"
     late = {**terms, "day_of_month": today + 1}
     assert refused(session, "add_recurring_expense", **late, amount=left + 1) == "budget_exceeded"
     other = session.fork()
     do(other, "add_recurring_expense", **terms, amount=free, day_of_month=today)
-    assert other.state.fixed(row.id) == row.monthly_limit
+    assert other.state.sum_recurring(row.id) == row.monthly_limit
     do(session, "add_recurring_expense", **late, amount=left)
-    assert session.state.left(row) == 0
+    assert session.state.compute_remaining_cents(row) == 0
 
 
 @pytest.mark.parametrize("envelope", [True, False])
 def test_a_new_month_keeps_what_an_envelope_has_left_and_forgets_moves(envelope: bool) -> None:
     def lean(budgets: Budgets, row: Category) -> bool:
-        used = budgets.spent(row.id, budgets.month) > 0 and not budgets.recurring.where(category=row.id)
+        used = budgets.sum_spending(row.id, budgets.month) > 0 and not budgets.recurring.where(category=row.id)
         return roomy(budgets, row) and row.envelope == envelope and used
 
     session, row = find(lean)
     other = next(one for one in session.state.categories.where(budget=row.budget) if one.id != row.id)
-    left = session.state.left(row)
+    left = session.state.compute_remaining_cents(row)
     do(session, "move_budget", source=row.id, target=other.id, amount=300)
     next_month = first_of_next(session)
     fresh = line_of(session, row, next_month)
     assert fresh["spent"] == 0
     assert fresh["left"] == row.monthly_limit + (left - 300 if envelope else 0)
-    later = datetime.combine(day_in(after(month_of(next_month.date())), 1), datetime.min.time())
+    later = datetime.combine(day_in(get_next_month(month_of(next_month.date())), 1), datetime.min.time())
     assert line_of(session, row, later)["left"] == fresh["left"] + (row.monthly_limit if envelope else 0)
     expense = do(session, "record_expense", next_month, category=row.id, description="lamp", amount=50)
     assert expense["left"] == fresh["left"] - 50
@@ -362,7 +371,10 @@ def test_a_report_sums_up_a_month_that_has_begun() -> None:
     before = month_of(session.state.now.date().replace(day=1) - timedelta(days=1))
     past = do(session, "get_budget_report", budget=budget.id, month=before)
     assert past["spent"] > 0 and past["recurring"] == [] and "left" not in past["lines"][0]
-    assert refused(session, "get_budget_report", budget=budget.id, month=after(session.state.month)) == "month_to_come"
+    assert (
+        refused(session, "get_budget_report", budget=budget.id, month=get_next_month(session.state.month))
+        == "month_to_come"
+    )
 
 
 def test_expenses_are_listed_latest_first_by_budget_category_and_days() -> None:
@@ -391,7 +403,7 @@ def test_budgets_are_listed_with_their_members() -> None:
     expected = [
         {
             **{"id": row.id, "name": row.name, "access": row.access, "monthly_total": row.monthly_total},
-            **{"planned": session.state.planned(row.id), "receipt_above": row.receipt_above},
+            **{"planned": session.state.sum_limits(row.id), "receipt_above": row.receipt_above},
             **{"members": list(row.members)},
         }
         for row in session.state.budgets
@@ -404,7 +416,7 @@ def test_budgets_are_listed_with_their_members() -> None:
 @pytest.mark.parametrize("seed", [0, 7, 1_000_000_000])
 def test_every_world_keeps_the_laws_also_after_months(seed: int, size: str) -> None:
     session = server.open(seed, size)
-    assert server.broken(session.state) == []
+    assert server.find_broken_invariants(session.state) == []
     budget = next(iter(session.state.budgets)).id
     for days in (20, 40, 100):
         now = session.state.now + timedelta(days=days)

@@ -1,4 +1,4 @@
-"""What the calendar does and refuses, told by its own tools in one small world."""
+"""What the calendar does and refuses, checked through its own tools in one small world."""
 
 from __future__ import annotations
 
@@ -263,12 +263,12 @@ def test_reminders_are_sorted_different_and_still_to_come(agenda: Session[Agenda
     assert refused(agenda, "set_reminder", event=event, minutes=30) == "too_many_reminders"
 
 
-def test_a_list_covers_the_days_asked_for(agenda: Session[Agenda]) -> None:
+def test_a_list_covers_the_requested_days(agenda: Session[Agenda]) -> None:
     event = created(agenda, days=40)
     assert event not in [row["id"] for row in do(agenda, "list_events", limit=50)]
-    asked = {"since": day(agenda, 40), "until": day(agenda, 40)}
-    assert [row["id"] for row in do(agenda, "list_events", **asked, calendar=calendar(agenda).id)] == [event]
-    assert do(agenda, "list_events", **asked, calendar=calendar(agenda, read_only=True).id) == []
+    period = {"since": day(agenda, 40), "until": day(agenda, 40)}
+    assert [row["id"] for row in do(agenda, "list_events", **period, calendar=calendar(agenda).id)] == [event]
+    assert do(agenda, "list_events", **period, calendar=calendar(agenda, read_only=True).id) == []
     assert refused(agenda, "list_events", since=day(agenda, 3), until=day(agenda, 2)) == "invalid_period"
     assert refused(agenda, "list_events", since="0001-01-01", until="9999-12-31") == "period_too_long"
     assert do(agenda, "list_events", since="9999-12-31") == []

@@ -12,10 +12,17 @@ from pathlib import Path
 import pytest
 from library.tools import server as library
 
-from mcp_servers.catalogue import SERVERS, TOOLS, changed, fingerprint
+from mcp_servers.catalogue import SERVERS, TOOLS, find_changed_servers, fingerprint
 from mcp_servers.kit.server import NotCertified
 from mcp_servers.testing import certificate
-from mcp_servers.testing.certificate import SIZES, certify, check, declared, sources, unreached
+from mcp_servers.testing.certificate import (
+    SIZES,
+    certify,
+    check,
+    list_declared_outcomes,
+    list_unreachable_outcomes,
+    sources,
+)
 from mcp_servers.testing.fuzzer import dictionary
 
 ROOT = Path(__file__).parents[2]
@@ -35,8 +42,10 @@ def test_a_server_does_what_its_certificate_says_and_its_walks_reach_every_succe
 
 def test_few_refusals_are_left_out_of_the_walks_and_each_has_a_reason():
     for size in SIZES:
-        left_out = sum(len(unreached(server, size)) + len(dictionary(server).rare) for server in SERVERS.values())
-        assert left_out < 0.07 * sum(len(declared(server)) for server in SERVERS.values())
+        left_out = sum(
+            len(list_unreachable_outcomes(server, size)) + len(dictionary(server).rare) for server in SERVERS.values()
+        )
+        assert left_out < 0.07 * sum(len(list_declared_outcomes(server)) for server in SERVERS.values())
     listed = [part for one in map(dictionary, SERVERS.values()) for part in (one.rare, *one.unreached.values())]
     reasons = [why for part in listed for why in part.values()]
     assert all(len(why.split()) > 2 for why in reasons)
@@ -109,7 +118,11 @@ def test_faults_and_odd_input_are_part_of_what_is_certified(monkeypatch):
 
 def test_what_no_walk_reaches_is_named_with_what_to_do(monkeypatch):
     server = SERVERS["banking"]
-    monkeypatch.setattr(certificate, "declared", lambda server: declared(server) | {("freeze_card", "too_cold")})
+    monkeypatch.setattr(
+        certificate,
+        "list_declared_outcomes",
+        lambda server: list_declared_outcomes(server) | {("freeze_card", "too_cold")},
+    )
     assert [line for line in check(server).gaps if "too_cold" in line] == [
         f"no walk in a {size} world comes to freeze_card.too_cold; say in fuzz.toml what leads there, or why nothing "
         "does"
@@ -126,10 +139,10 @@ def test_a_fingerprint_tells_which_server_changed():
     names = ("banking", "calendar", "email")
     now = fingerprint(names)
     place = 17 + 2 * names.index("calendar")
-    assert changed(names, now) == ()
-    assert changed(names, f"{'0' * 16}{now[16:place]}zz{now[place + 2 :]}") == ("calendar",)
-    assert changed(names, "0123456789abcdef") == names, "one of an older format tells none"
-    assert changed(("banking", "steam_engine"), now) == ("banking", "steam_engine")
+    assert find_changed_servers(names, now) == ()
+    assert find_changed_servers(names, f"{'0' * 16}{now[16:place]}zz{now[place + 2 :]}") == ("calendar",)
+    assert find_changed_servers(names, "0123456789abcdef") == names, "one of an older format tells none"
+    assert find_changed_servers(("banking", "steam_engine"), now) == ("banking", "steam_engine")
 
 
 def test_a_server_without_a_certificate_says_how_to_make_one():
@@ -150,7 +163,7 @@ def test_any_server_of_the_catalogue_can_be_certified(monkeypatch):
         monkeypatch.setitem(TOOLS, name, (library, tool))
     made, coverage = certify(library)
     assert json.loads(made.dumps())["schemas"].keys() == library.tools.keys()
-    assert {size: coverage.missing(library, size) for size in SIZES} == {size: set() for size in SIZES}
+    assert {size: coverage.find_missing_outcomes(library, size) for size in SIZES} == {size: set() for size in SIZES}
 
 
 @pytest.mark.long

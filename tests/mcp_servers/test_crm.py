@@ -1,4 +1,4 @@
-"""What the customer database does and refuses, told by its own tools in one small world."""
+"""What the customer database does and refuses, checked through its own tools in one small world."""
 
 from __future__ import annotations
 
@@ -248,9 +248,9 @@ def test_entries_of_one_domain_are_merged_with_their_contacts_and_deals() -> Non
     stranger = next(row for row in session.state.companies if row.domain != session.state.companies[other].domain)
     assert refused(session, "merge_companies", company=other, duplicate=other) == "same_company"
     assert refused(session, "merge_companies", company=other, duplicate=stranger.id) == "not_duplicates"
-    kept = do(session, "merge_companies", company=other, duplicate=deal.company)
+    merged = do(session, "merge_companies", company=other, duplicate=deal.company)
     active = [row for row in session.state.contacts.where(company=other) if not row.archived]
-    assert (kept["id"], kept["contacts"]) == (other, len(active))
+    assert (merged["id"], merged["contacts"]) == (other, len(active))
     assert do(session, "get_sales_deal", deal=deal.id)["company"]["id"] == other
     assert refused(session, "merge_companies", company=other, duplicate=deal.company) == "not_found"
 
@@ -460,7 +460,7 @@ def test_changing_a_sent_quote_makes_a_new_draft_with_its_lines(crm: Session[Crm
     assert do(crm, "get_sales_deal", deal=deal)["quote"]["id"] == second["id"]
 
 
-def test_an_expired_quote_is_quoted_anew(crm: Session[Crm]) -> None:
+def test_an_expired_quote_is_quoted_again(crm: Session[Crm]) -> None:
     deal = new_deal(crm)
     call = {"person": deal["contact"], "kind": "meeting", "text": "plan a product demo", "deal": deal["id"]}
     do(crm, "log_sales_activity", **call)

@@ -1,4 +1,4 @@
-"""What the mailbox does and refuses, told through its tools."""
+"""What the mailbox does and refuses, checked through its own tools."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_hourly_limit_holds_for_every_way_to_send_and_ends_with_the_hour():
     assert refused(session, "reply_to_message", message=answerable(mail).id, body=TEXT) == "sending_limit"
     later = session.state.now + timedelta(hours=1)
     assert session.call("send_draft", {"draft": draft}, now=later).ok
-    assert server.broken(session.state) == []
+    assert server.find_broken_invariants(session.state) == []
 
 
 def test_labels_have_different_names_and_a_limit():
@@ -267,17 +267,17 @@ def test_a_lost_or_rewritten_message_breaks_a_law():
     lost.messages.remove(message)
     rewritten.messages.change(message, body="I never said that")
     labelled.messages.change(message, labels=("LBL-none",))
-    assert "no_message_is_lost_or_rewritten" in server.broken(lost)
-    assert server.broken(rewritten) == ["no_message_is_lost_or_rewritten"]
-    assert server.broken(labelled) == ["labels_in_use_exist"]
+    assert "no_message_is_lost_or_rewritten" in server.find_broken_invariants(lost)
+    assert server.find_broken_invariants(rewritten) == ["no_message_is_lost_or_rewritten"]
+    assert server.find_broken_invariants(labelled) == ["labels_in_use_exist"]
 
 
 def test_automatic_mail_names_bookings_and_invoices_that_the_other_servers_of_the_world_know() -> None:
     for seed in range(6):
         session = server.open(seed, "default")
-        told = [
+        messages = [
             session.call("get_message", {"message": row.id}).data for row in session.state.messages if not row.address
         ]
-        assert {one["booking"] for one in told if "booking" in one} <= {one.code for one in bookings(seed)}
-        assert {one["invoice"] for one in told if "invoice" in one} <= {one.id for one in invoices(seed)}
-        assert len([one for one in told if "booking" in one or "invoice" in one]) == len(told) >= 5
+        assert {one["booking"] for one in messages if "booking" in one} <= {one.code for one in bookings(seed)}
+        assert {one["invoice"] for one in messages if "invoice" in one} <= {one.id for one in invoices(seed)}
+        assert len([one for one in messages if "booking" in one or "invoice" in one]) == len(messages) >= 5

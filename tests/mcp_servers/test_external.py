@@ -31,7 +31,7 @@ BANKING = External(
 
 
 def script(tmp_path: Path, code: str, **options: Any) -> External:
-    """A server that is whatever this code does, with a way to answer requests."""
+    """Return a server that runs this code, with functions that answer requests."""
     path = tmp_path / "server.py"
     path.write_text(PREAMBLE + textwrap.dedent(code))
     return External("stranger", command=(sys.executable, str(path)), **options)
@@ -106,7 +106,7 @@ def test_what_no_tool_should_see_is_refused_before_it_is_sent(tmp_path: Path) ->
 
 def test_a_url_is_called_the_same_way_where_the_operator_allows_it() -> None:
     with Running() as running:
-        url = f"{running.base}/mcp/{Ticket('guest', 7, 'small').signed(SECRET)}/banking"
+        url = f"{running.base}/mcp/{Ticket('guest', 7, 'small').sign_token(SECRET)}/banking"
         with External("bank", url=url, private=True).open() as session:
             assert session.call("list_accounts", {}) == SERVERS["banking"].open(7, "small").call("list_accounts", {})
 
@@ -119,7 +119,7 @@ def test_an_address_inside_the_network_is_not_called(host: str) -> None:
         External("inside", url=f"http://{host}:9/mcp").open()
 
 
-def test_public_addresses_are_told_from_the_others() -> None:
+def test_public_addresses_are_distinguished_from_the_others() -> None:
     public = ["93.184.215.14", "2606:4700::1111"]
     inside = [
         "192.168.1.1",
@@ -267,8 +267,8 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_a_server_from_pypi(strangers: Path) -> None:
     with External("time", (str(strangers / "python" / "bin" / "mcp-server-time"),)).open() as session:
         assert {"get_current_time", "convert_time"} <= set(session.tools)
-        asked = {"source_timezone": "Europe/Berlin", "time": "12:00", "target_timezone": "Asia/Tokyo"}
-        assert session.call("convert_time", asked).data["target"]["timezone"] == "Asia/Tokyo"
+        arguments = {"source_timezone": "Europe/Berlin", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+        assert session.call("convert_time", arguments).data["target"]["timezone"] == "Asia/Tokyo"
         assert not session.call("get_current_time", {"timezone": "Nowhere/Land"}).ok
 
 

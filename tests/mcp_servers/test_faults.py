@@ -1,4 +1,4 @@
-"""Faults on purpose: seeded, listed, and never a change of the world that was not asked for."""
+"""Injected faults: they are seeded and listed, and never make a change to the world that no call requested."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_service_that_is_away_or_busy_says_so_and_changes_nothing(kind: str) -
     assert world.sessions["banking"].head.number == 1, "the call is in the session's history"
 
 
-def test_a_call_made_again_is_drawn_anew_and_in_the_end_goes_through() -> None:
+def test_a_call_made_again_is_drawn_again_and_in_the_end_goes_through() -> None:
     world = opened(Faults(unavailable=60, seed=3))
     replies = [world.call("transfer_money", {**pair(world), "amount": amount}).ok for amount in range(1, 60)]
     assert 10 < replies.count(True) < 40
@@ -94,9 +94,9 @@ def test_without_faults_and_with_none_a_world_is_as_ever() -> None:
     assert plain.digest() == none.digest() and none.injected == ()
 
 
-def test_each_kind_is_as_frequent_as_asked_for() -> None:
+def test_each_kind_is_as_frequent_as_configured() -> None:
     faults = Faults(unavailable=10, rate_limited=5, stale=20, slow=15)
-    met = [faults.meets("list_accounts", json.dumps({"limit": number}), 1) for number in range(4000)]
+    met = [faults.draw_fault("list_accounts", json.dumps({"limit": number}), 1) for number in range(4000)]
     for kind in KINDS:
         assert abs(met.count(kind) / 40 - faults.share(kind)) < 2, kind
 

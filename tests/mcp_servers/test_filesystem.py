@@ -1,4 +1,4 @@
-"""What the file server does and refuses, told by its own tools in one small world."""
+"""What the file server does and refuses, checked through its own tools in one small world."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from calling import check_refusals, do, refused, small_worlds
 
 from mcp_servers.filesystem import server
-from mcp_servers.filesystem.state import Disk, Node, packed
+from mcp_servers.filesystem.state import Disk, Node, compute_archive_size
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.people import cast
 
@@ -87,7 +87,7 @@ def test_the_previous_directory_may_be_deleted(files: Files) -> None:
     assert refused(files, "change_directory", directory="-") == "no_previous_directory"
 
 
-def test_a_listing_has_each_kind_apart_in_the_order_asked_for(files: Files) -> None:
+def test_a_listing_has_each_kind_apart_in_the_requested_order(files: Files) -> None:
     do(files, "create_archive", directory=".", path="all.zip")
     do(files, "create_file", path="a-long-one.txt", content="x" * 900)
     found = do(files, "list_directory")
@@ -231,7 +231,7 @@ def test_copies_have_one_checksum_until_one_is_changed(files: Files) -> None:
     assert sums[0] == sums[1] != sums[2]
 
 
-def test_files_are_read_whole_or_from_either_end(files: Files) -> None:
+def test_files_are_read_in_full_or_from_either_end(files: Files) -> None:
     assert do(files, "read_file", file="plan.md") == {
         "name": "plan.md",
         "lines": 5,
@@ -348,7 +348,7 @@ def test_writing_appending_and_replacing_keep_what_was_before(files: Files) -> N
     assert refused(files, "undo_file_change", file="plan.md") == "nothing_to_undo"
 
 
-def test_five_versions_are_kept_and_one_of_them_can_be_brought_back(files: Files) -> None:
+def test_five_versions_are_stored_and_one_of_them_can_be_brought_back(files: Files) -> None:
     for number in range(7):
         do(files, "write_file", file="plan.md", content=f"text {number}")
     rows = do(files, "list_file_versions", file="plan.md", limit=9)
@@ -483,13 +483,13 @@ def test_a_folder_is_deleted_when_empty_or_when_all_in_it_may_go(files: Files) -
     assert refused(files, "delete_directory", directory="drawer") == "directory_not_empty"
     assert refused(files, "delete_directory", directory="plan.md") == "not_a_directory"
     do(files, "lock_file", file="drawer/key.txt")
-    whole = {"directory": "drawer", "scope": "with all contents"}
-    assert refused(files, "delete_directory", **whole) == "file_locked"
+    everything = {"directory": "drawer", "scope": "with all contents"}
+    assert refused(files, "delete_directory", **everything) == "file_locked"
     do(files, "unlock_file", file="drawer/key.txt")
     do(files, "change_permissions", file="drawer", mode="555")
-    assert refused(files, "delete_directory", **whole) == "permission_denied"
+    assert refused(files, "delete_directory", **everything) == "permission_denied"
     do(files, "change_permissions", file="drawer", mode="755")
-    item = do(files, "delete_directory", **whole)
+    item = do(files, "delete_directory", **everything)
     do(files, "restore_from_trash", item=item["id"])
     assert said(files, "drawer/key.txt") == "brass key\nsteel key\n"
 
@@ -537,7 +537,10 @@ def test_a_folder_is_packed_looked_into_and_extracted_as_it_was(files: Files) ->
     do(files, "create_link", target="plan.md", path="drawer/link")
     made = do(files, "create_archive", directory="drawer", path="drawer.zip")
     node, _ = some(files, name="drawer.zip")
-    assert made["name"] == "drawer.zip" and (made["files"], made["bytes"]) == (2, packed(node.members)) == (
+    assert made["name"] == "drawer.zip" and (made["files"], made["bytes"]) == (
+        2,
+        compute_archive_size(node.members),
+    ) == (
         2,
         22 + 60 + 5 // 3 + 20 // 3,
     )

@@ -1,4 +1,4 @@
-"""What the food delivery does and refuses, told by its own tools in small worlds."""
+"""What the food delivery does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 from calling import do, refused, small_worlds
 
-from mcp_servers.distance import metres, narrowing
+from mcp_servers.distance import approximate_cosine, metres
 from mcp_servers.food_delivery import server
-from mcp_servers.food_delivery.engine import MOST_PORTIONS, discount_of, distance, fee_for, needed, rating, riding
+from mcp_servers.food_delivery.engine import (
+    MOST_PORTIONS,
+    compute_delivery_time,
+    compute_riding_time,
+    discount_of,
+    distance,
+    fee_for,
+    rating,
+)
 from mcp_servers.food_delivery.seed import MENUS, menu
 from mcp_servers.food_delivery.state import Delivery, Dish, Order, Promo, Restaurant
 from mcp_servers.kit import Session, minute_text
@@ -155,7 +163,7 @@ def vars_of(row: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(row).items() if not name.startswith("_")}
 
 
-def test_a_menu_leaves_out_what_is_asked_to_be_left_out() -> None:
+def test_a_menu_leaves_out_the_excluded_allergen() -> None:
     session = server.open(2, "default")
     for row in session.state.restaurants:
         rows = do(session, "list_restaurant_menu", restaurant=row.id, limit=50)
@@ -245,7 +253,7 @@ def test_an_order_empties_the_cart_and_takes_the_portions() -> None:
     far = distance(session.state, owner, home)
     assert order["total"] == cart["subtotal"] + fee_for(owner, far) + 150
     assert (order["status"], order["name"]) == ("placed", owner.name)
-    assert order["arrives"] == text(placed + 8 * MINUTE + needed(owner, far))
+    assert order["arrives"] == text(placed + 8 * MINUTE + compute_delivery_time(owner, far))
     assert do(session, "view_food_cart")["lines"] == []
     assert session.state.dishes[dish.id].left == dish.left - cart["lines"][0]["quantity"]
     found = do(session, "track_food_order", order=order["id"])
@@ -289,7 +297,7 @@ def test_an_order_moves_on_by_itself() -> None:
         }
         if name in codes:
             assert refused(session, "cancel_food_order", moment, order=order.id) == codes[name]
-    assert riding(far) == (5 + far // 250) * MINUTE
+    assert compute_riding_time(far) == (5 + far // 250) * MINUTE
 
 
 def distance_of(session: Session[Delivery], order: Order) -> int:
@@ -373,7 +381,7 @@ def test_a_closed_restaurant_takes_orders_for_later() -> None:
     fill(session, owner)
     home = {"address": session.state.home.id}
     opens = owner.next_open(session.state.now)
-    first = opens + needed(owner, distance(session.state, owner, session.state.home.id))
+    first = opens + compute_delivery_time(owner, distance(session.state, owner, session.state.home.id))
     assert refused(session, "place_food_order", **home) == "restaurant_closed"
     assert refused(session, "place_food_order", **home, deliver_at=text(first - MINUTE)) == "restaurant_closed"
     order = do(session, "place_food_order", **home, deliver_at=text(first))
@@ -390,7 +398,7 @@ def test_an_order_is_scheduled_neither_too_soon_nor_too_far_ahead() -> None:
     owner = open_restaurant(session)
     fill(session, owner)
     home, now = session.state.home.id, session.state.now
-    first = now + 8 * MINUTE + needed(owner, distance(session.state, owner, home))
+    first = now + 8 * MINUTE + compute_delivery_time(owner, distance(session.state, owner, home))
     at = {"address": home}
     for moment in (text(first - MINUTE), text(now - DAY), "0001-01-01T00:00:00Z"):
         assert refused(session, "place_food_order", **at, deliver_at=moment) == "too_soon"
@@ -658,4 +666,4 @@ def test_metres_shrink_eastwards_with_the_latitude() -> None:
 
     assert metres(place(0, 0), place(10_000, 0)) == metres(place(0, 0), place(0, 10_000)) == 1113
     assert metres(place(60_000_000, 0), place(60_000_000, 10_000)) == 556
-    assert [narrowing(degrees) for degrees in (0, 60, 90)] == [1000, 500, 0]
+    assert [approximate_cosine(degrees) for degrees in (0, 60, 90)] == [1000, 500, 0]

@@ -1,4 +1,4 @@
-"""All servers over HTTP, on a real socket: whose world a request is about, and who is turned away."""
+"""All servers over HTTP on a real socket: which world a request uses, and which requests are refused."""
 
 from __future__ import annotations
 
@@ -65,15 +65,15 @@ def test_a_named_session_is_one_world_on_all_addresses_and_another_name_another(
 
 def test_a_write_on_one_server_moves_the_clock_of_the_others(gateway: str) -> None:
     async def now(client: Client) -> str:
-        told = await client.read_resource("prove://calendar/state", meta={SESSION: "clock"})
-        return str(json.loads(told.contents[0].text)["now"])
+        result = await client.read_resource("prove://calendar/state", meta={SESSION: "clock"})
+        return str(json.loads(result.contents[0].text)["now"])
 
     before = visit(f"{gateway}/mcp/calendar", now)
     visit(f"{gateway}/mcp/banking", lambda client: move_money(client, {SESSION: "clock"}))
     assert visit(f"{gateway}/mcp/calendar", now) > before
 
 
-def test_a_call_that_names_no_session_is_told_how_to_name_one(gateway: str) -> None:
+def test_a_call_that_names_no_session_gets_an_error_that_says_how_to_name_one(gateway: str) -> None:
     said = refused(f"{gateway}/mcp/banking", lambda client: accounts(client, None))
     assert "names no session" in said and "prove/session" in said and "--sign" in said
 
@@ -90,7 +90,7 @@ def test_a_client_of_the_year_before_has_a_session_of_its_own(gateway: str) -> N
 
 
 def test_a_signed_address_is_a_session_with_a_seed_of_its_own(gateway: str) -> None:
-    token = Ticket("alice", 8, "small").signed(SECRET)
+    token = Ticket("alice", 8, "small").sign_token(SECRET)
     rows = visit(f"{gateway}/mcp/{token}/banking", lambda client: accounts(client, None))
     assert rows == json.loads(World.open(8, ("banking",), "small").call("list_accounts", {}).text)
     result = visit(f"{gateway}/mcp/{token}", lambda client: client.call_tool("banking__list_accounts", {}))
@@ -98,7 +98,7 @@ def test_a_signed_address_is_a_session_with_a_seed_of_its_own(gateway: str) -> N
 
 
 @pytest.mark.parametrize(
-    "token", ["a.b", "...", "x." * 3, Ticket("alice", 8, "small").signed(b"y" * 32), "%00.%ff", "e30.e30"]
+    "token", ["a.b", "...", "x." * 3, Ticket("alice", 8, "small").sign_token(b"y" * 32), "%00.%ff", "e30.e30"]
 )
 def test_an_address_that_was_not_signed_here_is_nobodys(gateway: str, token: str) -> None:
     for path in (f"/mcp/{token}", f"/mcp/{token}/banking"):
@@ -107,7 +107,7 @@ def test_an_address_that_was_not_signed_here_is_nobodys(gateway: str, token: str
 
 
 def test_an_unknown_server_is_answered_with_those_there_are(gateway: str) -> None:
-    token = Ticket("alice", 8, "small").signed(SECRET)
+    token = Ticket("alice", 8, "small").sign_token(SECRET)
     for path in ("/mcp/bank", "/mcp/bank/banking", f"/mcp/{token}/bank"):
         response = httpx2.post(f"{gateway}{path}", json={})
         assert response.status_code == 404 and "there are banking, " in response.json()["error"]
@@ -131,7 +131,7 @@ def test_with_a_password_nobody_comes_in_without_it_or_a_signed_address() -> Non
             answer = httpx2.post(url, headers=headers, **post)
             assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
         assert httpx2.post(url, headers={"authorization": "Bearer open sesame"}, **post).status_code != 401
-        signed = f"{running.base}/mcp/{Ticket('alice', 8, 'small').signed(SECRET)}/banking"
+        signed = f"{running.base}/mcp/{Ticket('alice', 8, 'small').sign_token(SECRET)}/banking"
         assert visit(signed, lambda client: accounts(client, None))
 
 
@@ -189,8 +189,8 @@ def test_who_is_idle_for_too_long_and_who_is_too_many_goes() -> None:
     assert visitors.get(first) is opened
     now[0] = 20.0
     assert visitors.get(first) is not opened and len(visitors.seen) == 1
-    kept = [visitors.get(key) for key in others]
-    assert len(visitors.seen) == 3 and visitors.get(others[0]) is kept[0]
+    remaining = [visitors.get(key) for key in others]
+    assert len(visitors.seen) == 3 and visitors.get(others[0]) is remaining[0]
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
@@ -205,5 +205,5 @@ def test_a_client_that_hangs_up_in_the_middle_of_its_request_is_one_line_in_the_
         eventually(lambda: running.server.server_state.tasks, "the request")
         client.close()
         eventually(lambda: not running.server.server_state.tasks, "its end")
-    told = [record for record in caplog.records if record.levelno > logging.INFO or "hung up" in record.message]
-    assert [record.getMessage() for record in told] == ["A client hung up in the middle of its request."]
+    records = [record for record in caplog.records if record.levelno > logging.INFO or "hung up" in record.message]
+    assert [record.getMessage() for record in records] == ["A client hung up in the middle of its request."]

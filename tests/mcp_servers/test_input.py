@@ -224,7 +224,7 @@ def test_a_date_time_is_taken_in_any_offset_and_given_back_in_utc_to_the_minute(
     assert session.call("mini_note", {"account": account, "text": "rent", "due": value}).data["due"] == stored
 
 
-def test_a_whole_float_is_an_integer_and_key_order_does_not_matter():
+def test_an_integral_float_is_an_integer_and_key_order_does_not_matter():
     first, second = mini.open(7), mini.open(7)
     rows = first.call("mini_accounts", {}).data
     source, target = rows[0], rows[1]

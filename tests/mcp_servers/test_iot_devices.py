@@ -1,4 +1,4 @@
-"""What the smart home does and refuses, told by its own tools in small worlds."""
+"""What the smart home does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calling import change_state, check_refusals, do, later, refused, world_with
 
 from mcp_servers.iot_devices import server
 from mcp_servers.iot_devices.clock import battery, vacuum_now
-from mcp_servers.iot_devices.engine import is_raining, reading
+from mcp_servers.iot_devices.engine import is_raining, read_sensor
 from mcp_servers.iot_devices.state import (
     KINDS,
     EventPart,
@@ -105,7 +105,7 @@ def is_unplanned(row: SmartDevice, session: Homes) -> bool:
 
 
 def works(row: SmartDevice, *kinds: str) -> bool:
-    """Whether it does what it is told: it is on mains or has new batteries."""
+    """Return whether a device obeys commands: it is on mains or has new batteries."""
     fresh = row.cells_since is None or row.changed - row.cells_since < timedelta(days=120)
     return row.kind in kinds and row.online and row.updating_until is None and not row.child_lock and fresh
 
@@ -428,7 +428,7 @@ def test_a_guest_gets_a_code_and_loses_it() -> None:
     do(session, "add_guest_code", **call)
 
 
-def test_an_expired_code_counts_no_more() -> None:
+def test_an_expired_code_no_longer_counts() -> None:
     session = a_home()
     door, guest = lockable(session.state, "locked")[0].id, next(iter(session.state.guests)).id
     call = {"door": door, "guest": guest, "new_code": "286013"}
@@ -550,14 +550,14 @@ def test_a_scene_with_an_offline_device_changes_nothing() -> None:
 
 
 def reads(home: Home, row: Any) -> bool:
-    return row.quantity == "temperature" and reading(home, row).value is not None
+    return row.quantity == "temperature" and read_sensor(home, row).value is not None
 
 
 def test_an_automation_runs_its_scene_when_its_sensor_says_so() -> None:
     session = a_home()
     sensor = next(row for row in session.state.sensors if reads(session.state, row))
     row = quiet_lights(session)[0]
-    value = reading(session.state, sensor).value or 0
+    value = read_sensor(session.state, sensor).value or 0
     scene = scene_of(session)
     call = {"scene": scene, "sensor": sensor.id, "comparison": "above"}
     assert refused(session, "create_home_automation", **call, threshold=0) == "empty_scene"
@@ -598,7 +598,7 @@ def test_an_automation_must_not_keep_itself_going() -> None:
 
 def test_an_empty_sensor_says_nothing() -> None:
     session = server.open(0, "default")
-    mute = [row for row in session.state.sensors if reading(session.state, row).value is None]
+    mute = [row for row in session.state.sensors if read_sensor(session.state, row).value is None]
     rows = do(session, "read_home_sensors", limit=50)
     assert mute and [row["id"] for row in rows if "value" not in row] == [row.id for row in mute]
     scene = next(iter(session.state.scenes)).id
@@ -655,7 +655,7 @@ def test_every_home_goes_to_bed_and_lets_a_guest_in(seed: int) -> None:
     do(session, "switch_smart_device", device=lights[0], power="on")
     reply = session.call("run_home_automation", {"automation": rule})
     assert reply.ok or reply.data["error"] == "battery_low"
-    assert server.broken(session.state) == []
+    assert server.find_broken_invariants(session.state) == []
 
 
 def test_an_open_door_is_named_before_an_unlocked_one() -> None:
@@ -690,7 +690,7 @@ def test_a_sensor_at_the_threshold_is_neither_above_nor_below(comparison: str) -
     row = quiet_lights(session)[0]
     scene = scene_of(session, (row.id, 0 if row.level else row.high))
     home = session.state.draft(now=session.state.now + timedelta(minutes=1))
-    value = reading(home, sensor).value or 0
+    value = read_sensor(home, sensor).value or 0
     call = {"scene": scene, "sensor": sensor.id, "comparison": comparison}
     rule = do(session, "create_home_automation", **call, threshold=value)["id"]
     assert refused(session, "run_home_automation", automation=rule) == "condition_not_met"
@@ -699,6 +699,6 @@ def test_a_sensor_at_the_threshold_is_neither_above_nor_below(comparison: str) -
 def test_a_thermostat_that_is_off_or_offline_heats_nothing() -> None:
     session, heater = device("thermostat", online=False, level=24)
     sensor = add_thermometer(session)
-    assert (reading(later(session, 600).state, sensor).value or 0) <= 202
+    assert (read_sensor(later(session, 600).state, sensor).value or 0) <= 202
     do(session, "restart_smart_device", device=heater.id)
-    assert (reading(later(session, 600).state, sensor).value or 0) >= heater.level * 10 - 2
+    assert (read_sensor(later(session, 600).state, sensor).value or 0) >= heater.level * 10 - 2

@@ -1,4 +1,4 @@
-"""What the issue tracker does and refuses, told by its own tools in one small world."""
+"""What the issue tracker does and refuses, checked through its own tools in one small world."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_a_blocked_issue_waits_but_may_be_given_up(tracker: Session[Tracker]) ->
     do(tracker, "transition_issue", issue=issue, status="in progress")
 
 
-def test_links_are_told_from_both_sides_and_once(tracker: Session[Tracker]) -> None:
+def test_links_are_listed_from_both_sides_and_once(tracker: Session[Tracker]) -> None:
     one, two = created(tracker), created(tracker, "bug")
     link = {"issue": one, "kind": "blocks", "other": two}
     made = do(tracker, "link_issues", **link)
@@ -383,7 +383,7 @@ def test_nobody_votes_for_what_is_done() -> None:
     assert refused(session, "vote_for_issue", issue=done.id) == "issue_done"
 
 
-def test_comments_are_shown_latest_last_and_make_one_watch(tracker: Session[Tracker]) -> None:
+def test_comments_are_listed_latest_last_and_make_one_watch(tracker: Session[Tracker]) -> None:
     me = tracker.state.me
     issue = next(row for row in tracker.state.issues.where(project=project(tracker)) if me not in row.watchers)
     for number in range(4):

@@ -23,7 +23,7 @@ def account(id: str, kind: str = "loan", balance: int = 0) -> mini.Account:
 
 
 class TableIsADictionary(RuleBasedStateMachine):
-    """Whatever is done to a table, it says what a plain dictionary says."""
+    """After any operation a table holds the same rows as a plain dictionary."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class TableIsADictionary(RuleBasedStateMachine):
         self.state = self.state.draft("some call")
 
     @rule()
-    def begin_anew_from_here(self):
+    def begin_again_from_here(self):
         self.state.settle()
         self.known = list(self.rows)
 
@@ -135,7 +135,7 @@ def test_ids_are_never_used_twice_and_stay_on_their_side():
         assert {is_held_out(id) for id in ids} == {held_out}
 
 
-def test_ids_asked_for_before_the_rows_are_there_differ_too():
+def test_ids_requested_before_the_rows_are_there_differ_too():
     table = mini.Till(5, datetime(2026, 3, 5)).accounts
     assert table.new_id() != table.new_id()
 
@@ -226,8 +226,8 @@ def test_the_history_tells_every_call_with_canonical_arguments():
     session.call("mini_accounts", '{ "kind" : "loan" }')
     session.call("mini_accounts", "{")
     session.call("nothing", {})
-    told = [(step.number, step.tool, step.arguments, step.reply and step.reply.ok) for step in session.history()]
-    assert told == [
+    steps = [(step.number, step.tool, step.arguments, step.reply and step.reply.ok) for step in session.history()]
+    assert steps == [
         (0, "", "{}", None),
         (1, "mini_accounts", '{"kind":"loan"}', True),
         (2, "mini_accounts", "{}", False),

@@ -17,7 +17,7 @@ from record import (
     long_walks,
     reads_and_refusals_change_nothing,
     record,
-    the_past_is_kept,
+    states_are_immutable,
     walks,
 )
 from schema_checks import arguments_are_taken, results_fit_their_schemas
@@ -25,7 +25,7 @@ from schema_checks import arguments_are_taken, results_fit_their_schemas
 from mcp_servers.catalogue import SERVERS
 
 ALL = (*SERVERS.values(), mini, library)
-LAWS = (invariants_hold, reads_and_refusals_change_nothing, the_past_is_kept)
+LAWS = (invariants_hold, reads_and_refusals_change_nothing, states_are_immutable)
 every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
 
 
@@ -37,7 +37,7 @@ def test_the_laws_hold_on_every_walk(server):
 
 
 @every_server
-def test_every_result_fits_the_schema_that_clients_are_told_formats_too(server):
+def test_every_result_fits_the_schema_that_clients_get_formats_too(server):
     fitted = [results_fit_their_schemas(session) for session in long_walks(server)]
     assert set().union(*fitted) == set(server.tools)
 
@@ -84,8 +84,8 @@ def test_a_fork_and_its_origin_know_nothing_of_each_other(server):
         assert session.digest() == then == session.state.full_digest()
         assert [session.call(*call) for call in walked.calls[30:]] == walked.replies[30:]
         assert session.digest() == walked.session.digest()
-        the_past_is_kept(walked)
-        the_past_is_kept(other)
+        states_are_immutable(walked)
+        states_are_immutable(other)
 
 
 @every_server
@@ -116,7 +116,7 @@ def test_reset_goes_back_to_any_step_and_the_same_calls_lead_on_from_there(serve
 def test_a_diff_is_what_comparing_all_rows_of_two_steps_finds(server):
     session = record(server, 2, "small", 60).session
     for before, after in [(0, 60), (10, 50), (50, 10), (17, 18), (33, 33), (60, 0)]:
-        old, new = session.at(before).state.tables(), session.at(after).state.tables()
+        old, new = session.get_step(before).state.tables(), session.get_step(after).state.tables()
         expected = {}
         for name in new:
             then, now = ({row.id: row for row in tables[name]} for tables in (old, new))
@@ -128,7 +128,7 @@ def test_a_diff_is_what_comparing_all_rows_of_two_steps_finds(server):
 
 
 @every_server
-def test_a_write_that_did_what_was_asked_moves_the_clock_and_nothing_else_does(server):
+def test_a_write_that_succeeded_moves_the_clock_and_nothing_else_does(server):
     for number, step in enumerate(record(server, 1, "small", 60).session.history()[1:], 1):
         moved = step.state.now != step.previous.state.now
         assert moved == (step.reply.ok and server.tools[step.tool].writes), f"step {number}, {step.tool}"

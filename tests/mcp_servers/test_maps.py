@@ -1,4 +1,4 @@
-"""What the map does and refuses, told by its own tools in small worlds."""
+"""What the map does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp_servers.kit import Session, minute_text
 from mcp_servers.kit.times import parse_instant
 from mcp_servers.maps import server
 from mcp_servers.maps.engine import find_route, flow, network, seconds
-from mcp_servers.maps.state import Mode, Road, TownMap, TownPlace, free_spaces, is_open
+from mcp_servers.maps.state import Mode, RoadSegment, TownMap, TownPlace, free_spaces, is_open
 from mcp_servers.places import places
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -64,7 +64,7 @@ def idle(session: Session[TownMap]) -> Session[TownMap]:
     return session
 
 
-def free_road(session: Session[TownMap], number: int = 0) -> Road:
+def free_road(session: Session[TownMap], number: int = 0) -> RoadSegment:
     rows = [row for row in session.state.roads if row.kind == "main road"]
     return [row for row in rows if not session.state.closures.where(road=row.id)][number]
 
@@ -92,7 +92,7 @@ def test_places_are_searched_by_words_kind_and_nearness(city: Session[TownMap]) 
     assert cafe.id in [row["id"] for row in both] and {row["kind"] for row in both} == {"cafe"}
 
 
-def test_places_can_be_asked_to_be_open(city: Session[TownMap]) -> None:
+def test_places_can_be_filtered_by_when_they_are_open(city: Session[TownMap]) -> None:
     night = city.state.now.replace(hour=3) + timedelta(days=1)
     kinds = {row["kind"] for row in do(city, "search_places", open_at=text(night), limit=50)}
     assert "hotel" in kinds and not kinds & {"cafe", "restaurant", "bank", "home", "office"}
@@ -345,7 +345,7 @@ def test_a_matrix_has_a_time_for_each_pair_that_directions_agree_with(city: Sess
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_within_reach_takes_no_longer_than_asked(city: Session[TownMap], mode: Mode) -> None:
+def test_what_is_within_reach_takes_no_longer_than_the_limit(city: Session[TownMap], mode: Mode) -> None:
     home, minutes = of_kind(city, "home"), 14
     found = do(city, "find_reachable_places", origin=home.id, minutes=minutes, mode=mode, limit=50)
     assert [row["minutes"] for row in found] == sorted(row["minutes"] for row in found)
@@ -354,8 +354,8 @@ def test_what_is_within_reach_takes_no_longer_than_asked(city: Session[TownMap],
         route = find_route(city.state, home, row, mode, city.state.now)
         if route and row.id != home.id and not row.gone and route.seconds <= 60 * minutes:
             expected[row.id] = max(1, -(-route.seconds // 60))
-    shown = {row["id"]: row["minutes"] for row in found}
-    assert shown.items() <= expected.items() and len(shown) == min(50, len(expected))
+    listed = {row["id"]: row["minutes"] for row in found}
+    assert listed.items() <= expected.items() and len(listed) == min(50, len(expected))
     hotels = do(city, "find_reachable_places", origin=home.id, minutes=60, mode=mode, kind="hotel", limit=2)
     assert {row["kind"] for row in hotels} <= {"hotel"} and len(hotels) <= 2
 
@@ -490,7 +490,7 @@ def test_a_trip_needs_a_contact_and_a_way(city: Session[TownMap]) -> None:
     assert refused(city, "share_trip", **go(home, gone(city)), viewer=viewer) == "place_closed"
 
 
-def test_lists_stop_where_they_are_told_and_at_five_otherwise(city: Session[TownMap]) -> None:
+def test_lists_stop_at_their_limit_and_at_five_otherwise(city: Session[TownMap]) -> None:
     reach = {"origin": of_kind(city, "home").id, "minutes": 60, "mode": "driving"}
     tools: tuple[tuple[str, dict[str, Any]], ...] = (
         ("search_places", {}),

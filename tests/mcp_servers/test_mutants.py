@@ -13,7 +13,7 @@ from record import (
     invariants_hold,
     reads_and_refusals_change_nothing,
     record,
-    the_past_is_kept,
+    states_are_immutable,
 )
 from schema_checks import arguments_are_taken, results_fit_their_schemas
 
@@ -39,7 +39,7 @@ def test_a_read_that_writes_is_caught():
     with pytest.raises(AssertionError, match="step 1, mutant_look, changed the state"):
         reads_and_refusals_change_nothing(record(server, 1, "small", 5))
     with pytest.raises(AssertionError, match="an earlier state is not what it was"):
-        the_past_is_kept(record(server, 1, "small", 5))
+        states_are_immutable(record(server, 1, "small", 5))
 
 
 def test_a_write_that_breaks_an_invariant_is_caught():
@@ -66,7 +66,7 @@ def test_a_write_past_the_tables_is_caught():
         return account.balance
 
     with pytest.raises(AssertionError, match="an earlier state is not what it was"):
-        the_past_is_kept(record(server, 1, "small", 5))
+        states_are_immutable(record(server, 1, "small", 5))
 
 
 def test_a_write_that_refuses_half_way_leaves_nothing_behind():
@@ -80,7 +80,7 @@ def test_a_write_that_refuses_half_way_leaves_nothing_behind():
         raise ToolError("changed_my_mind", "Try again.")
 
     walked = record(server, 1, "small", 5)
-    assert walked.session.state is walked.session.at(0).state
+    assert walked.session.state is walked.session.get_step(0).state
     assert "changed_my_mind" in {json.loads(reply.text)["error"] for reply in walked.replies}
 
 

@@ -82,7 +82,7 @@ def test_a_phrase_that_does_not_fit_is_named_with_what_is_wrong(phrase: str, say
     assert any(says in fault and phrase in fault for fault in found), found
 
 
-def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_reported_with_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (FOLDER / "banking" / FILE).read_text("utf-8")
     wrong = text.replace('"call off {payment}"', '"Call off {payment}"')
     (tmp_path / FILE).write_text(wrong, "utf-8")

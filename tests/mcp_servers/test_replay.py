@@ -32,18 +32,18 @@ json.dump(told, sys.stdout)
 
 @cache
 def recorded() -> tuple[str, list[list[object]]]:
-    """Walks in several worlds as a child reads them, and what they told here."""
-    work, told = [], []
+    """Return walks in several worlds as a child process reads them, and their results here."""
+    work, results = [], []
     for seed, size in WORLDS:
         world = World.open(seed, tuple(SERVERS), size)
         calls, replies = wander(world, 60)
         work.append((seed, list(SERVERS), size, calls))
-        told.append([world.digest(), [reply.text for reply in replies]])
-    return json.dumps(work), told
+        results.append([world.digest(), [reply.text for reply in replies]])
+    return json.dumps(work), results
 
 
-def told_by(python: str, hash_seed: str) -> list[list[object]]:
-    """What another process makes of the same calls."""
+def replayed_by(python: str, hash_seed: str) -> list[list[object]]:
+    """Return the results of the same calls in another process."""
     work, _ = recorded()
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     child = subprocess.run(
@@ -55,12 +55,12 @@ def told_by(python: str, hash_seed: str) -> list[list[object]]:
 
 @pytest.mark.long
 def test_another_process_with_another_hash_seed_tells_the_same():
-    assert told_by(sys.executable, "4711") == recorded()[1]
+    assert replayed_by(sys.executable, "4711") == recorded()[1]
 
 
 @pytest.mark.long
 def test_the_other_python_tells_the_same():
-    assert told_by(other_python(), "1") == recorded()[1]
+    assert replayed_by(other_python(), "1") == recorded()[1]
 
 
 def other_python() -> str:

@@ -1,4 +1,4 @@
-"""What the retail chain does and refuses, told by its own tools in small worlds."""
+"""What the retail chain does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 from calling import change_state, do, later, refused, small_worlds
 
-from mcp_servers.distance import metres, narrowing
+from mcp_servers.distance import approximate_cosine, metres
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.kit.times import parse_instant
 from mcp_servers.places import Place, PlaceId
 from mcp_servers.retail_chain import server
-from mcp_servers.retail_chain.engine import TIERS, available, discounted, price_in, spent, tier
+from mcp_servers.retail_chain.engine import (
+    TIERS,
+    apply_discount,
+    available,
+    get_loyalty_tier,
+    price_in,
+    sum_yearly_spending,
+)
 from mcp_servers.retail_chain.state import Chain, Pickup, Product, Purchase, Stock, Store
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -96,7 +103,7 @@ def test_a_store_keeps_its_hours() -> None:
     assert store.next_open(sunday - HOUR) == sunday + DAY + 8 * HOUR
 
 
-def test_the_hours_told_are_those_of_the_day_asked_for() -> None:
+def test_the_opening_hours_are_those_of_the_requested_day() -> None:
     session, store = next((s, row) for s in worlds() for row in s.state.stores if len(row.closed) == 1)
     today = session.state.now.date()
     rest = today + next(days for days in range(7) if (today + timedelta(days)).weekday() in store.closed) * DAY
@@ -192,7 +199,7 @@ def test_the_limit_of_a_customer_counts_reservations_and_purchases_of_a_week() -
     do(session, "reserve_at_store", bought + 7 * DAY, **late)
 
 
-def test_a_reservation_that_expired_counts_no_more() -> None:
+def test_a_reservation_that_expired_no_longer_counts() -> None:
     session, store, product = scene(most=2)
     row, before = reserve(session, store, product, 2), units(session, store.id, product.id)
     until = session.state.pickups[row["id"]].until
@@ -207,7 +214,7 @@ def test_a_reservation_that_expired_counts_no_more() -> None:
     rows = do(session, "check_store_stock", until + MINUTE, product=product.id, store=store.id)
     assert rows[0]["available"] == before + 2
     reply = session.call("reserve_at_store", {"store": store.id, "product": product.id, "quantity": 1}, until + MINUTE)
-    assert reply.ok and not server.broken(session.state)
+    assert reply.ok and not server.find_broken_invariants(session.state)
 
 
 def test_six_reservations_are_open_at_most() -> None:
@@ -311,7 +318,7 @@ def test_a_transfer_leaves_arrives_and_is_picked_up() -> None:
     stock = session.fork().call("check_store_stock", {"product": product, "store": taking.store}, now=arrives)
     assert stock.data[0]["available"] == 0
     bought = session.call("collect_pickup", {"pickup": row["id"]}, now=arrives).data
-    assert bought["store"] == taking.store and not server.broken(session.state)
+    assert bought["store"] == taking.store and not server.find_broken_invariants(session.state)
     assert units(session, taking.store, product) == 0
 
 
@@ -337,7 +344,7 @@ def test_what_arrived_and_was_not_picked_up_stays_on_the_shelf() -> None:
     there = {"product": giving.product, "store": taking.store}
     assert do(session, "check_store_stock", late, **there)[0]["available"] == 2
     reply = session.call("reserve_at_store", {**there, "quantity": 2}, now=late)
-    assert reply.ok and not server.broken(session.state)
+    assert reply.ok and not server.find_broken_invariants(session.state)
 
 
 def test_a_ready_transfer_that_is_cancelled_leaves_its_units_at_the_target() -> None:
@@ -425,7 +432,7 @@ def test_units_come_back_one_by_one_until_none_is_left() -> None:
 
 
 def give_points(chain: Chain) -> None:
-    """Put enough points on the card for whatever is sold."""
+    """Put enough points on the card for any product."""
     chain.cards.change(chain.card.id, opening=chain.card.opening + 90_000, points=chain.card.points + 90_000)
 
 
@@ -443,7 +450,7 @@ def test_a_refund_gives_money_first_and_then_points() -> None:
     assert second["points"] == price - (bought["earned"] - half)
 
 
-def test_earned_points_that_are_gone_are_kept_from_the_refund() -> None:
+def test_earned_points_that_are_gone_are_deducted_from_the_refund() -> None:
     for session in worlds():
         stocked = [(store, product) for store, _, product in reservable(session) if not product.final_sale]
         costs = [price_in(session.state, store.id, product.id) for store, product in stocked]
@@ -528,14 +535,14 @@ def test_promotions_of_today_are_listed_largest_first_and_lower_the_price() -> N
         running = [row for row in state.promotions.where(store=store.id) if row.starts <= today <= row.ends]
         assert [row["percent"] for row in rows] == sorted((row.percent for row in running), reverse=True)
         for row in rows:
-            assert row["price"] == discounted(state.products[row["product"]].price, row["percent"])
+            assert row["price"] == apply_discount(state.products[row["product"]].price, row["percent"])
             if row["tier"] == "basic":
                 line = do(session, "check_store_stock", product=row["product"], store=store.id)[0]
                 assert line["price"] == row["price"] < state.products[row["product"]].price
 
 
 def test_a_promotion_holds_on_its_days_and_for_its_tier() -> None:
-    session = next(s for s in worlds() if tier(s.state) == "silver")
+    session = next(s for s in worlds() if get_loyalty_tier(s.state) == "silver")
     state = session.state
     for row in state.promotions:
         for days in (-1, 0):
@@ -557,14 +564,14 @@ def test_the_tier_follows_what_was_spent_in_a_year() -> None:
     session, found = server.open(7, "default"), dict[str, None]()
     for _ in range(62):
         card = later(session, days=6).call("get_loyalty_card", {}).data
-        total = spent(session.state)
+        total = sum_yearly_spending(session.state)
         expected = "gold" if total >= 100_000 else "silver" if total >= 30_000 else "basic"
         missing = {"basic": 30_000 - total, "silver": 100_000 - total}.get(expected)
         assert (card["tier"], card["spent"], card.get("missing")) == (expected, total, missing)
         found[expected] = None
     assert sorted(found) == ["basic", "gold", "silver"]
     year = session.state.draft(now=session.state.now + timedelta(days=366))
-    assert (spent(year), tier(year)) == (0, "basic")
+    assert (sum_yearly_spending(year), get_loyalty_tier(year)) == (0, "basic")
 
 
 def test_purchases_are_listed_newest_first() -> None:
@@ -579,7 +586,7 @@ def test_purchases_are_listed_newest_first() -> None:
     [(1000, 0, 1000), (999, 10, 899), (995, 50, 498), (990, 5, 941), (1, 50, 1), (7, 93, 0)],
 )
 def test_discounts_are_rounded_to_the_nearest_cent(price: int, percent: int, left: int) -> None:
-    assert discounted(price, percent) == left
+    assert apply_discount(price, percent) == left
 
 
 def test_metres_shrink_eastwards_with_the_latitude() -> None:
@@ -589,4 +596,4 @@ def test_metres_shrink_eastwards_with_the_latitude() -> None:
 
     assert metres(place(0, 0), place(10_000, 0)) == metres(place(0, 0), place(0, 10_000)) == 1113
     assert metres(place(60_000_000, 0), place(60_000_000, 10_000)) == 556
-    assert [narrowing(degrees) for degrees in (0, 60, 90)] == [1000, 500, 0]
+    assert [approximate_cosine(degrees) for degrees in (0, 60, 90)] == [1000, 500, 0]

@@ -32,7 +32,7 @@ def test_a_read_leaves_no_step_behind_once_another_call_follows() -> None:
     assert [step.number for step in session.history()] == [0, 50]
 
 
-def test_the_last_changes_are_kept_with_the_states_between_them() -> None:
+def test_the_last_changes_are_stored_with_the_states_between_them() -> None:
     world, every = (World.open(7, BANKING, "small", history_limit=history) for history in (2, None))
     for number in range(10):
         for each in (world, every):
@@ -41,7 +41,7 @@ def test_the_last_changes_are_kept_with_the_states_between_them() -> None:
     assert [step.number for step in bounded.history()] == [8, 9, 10] and len(complete.history()) == 11
     assert bounded.diff(8, 10) == complete.diff(8, 10)
     bounded.reset(9)
-    assert bounded.digest() == complete.at(9).state.digest()
+    assert bounded.digest() == complete.get_step(9).state.digest()
     with pytest.raises(IndexError, match=r"keeps step 8 to 9 alone, not 0"):
         bounded.reset()
 
@@ -95,16 +95,16 @@ def read(visitor: Visitor, times: int) -> None:
 
 def test_a_gateway_session_keeps_one_earlier_state_however_much_is_written() -> None:
     visitor = Visitor(Key("name", "mine", 7, "small"))
-    for given in transfers(visitor.within("banking")) * 20:
+    for given in transfers(visitor.ensure_world("banking")) * 20:
         assert visitor.call("transfer_money", given).ok
-    session: Session = visitor.within("banking").sessions["banking"]
+    session: Session = visitor.ensure_world("banking").sessions["banking"]
     assert len(session.history()) == 2
 
 
 def test_a_session_whose_world_was_changed_too_often_says_so_and_still_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_sessions, "MOST_CHANGES", 2)
     visitor = Visitor(Key("name", "mine", 7, "small"))
-    given = transfers(visitor.within("banking"))
+    given = transfers(visitor.ensure_world("banking"))
     replies = [visitor.call("transfer_money", given[number % 2]) for number in range(3)]
     assert [reply.ok for reply in replies] == [True, True, False] and replies[2].data["error"] == "session_full"
     assert visitor.call("list_accounts", {}).ok

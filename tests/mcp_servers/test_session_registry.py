@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_servers.gateway_sessions import Ended, Key, Visitors
+from mcp_servers.gateway_sessions import Key, SessionEndedError, Visitors
 from mcp_servers.kit.mcp_adapter import SESSION
 from mcp_servers.session_registry import DAY, LAPSE, SessionRegistry
 from mcp_servers.signed_urls import Ticket
@@ -40,20 +40,22 @@ def visitors(file: Path | None = None, clock: Clocks | None = None, sessions: in
 
 
 def why(gone: Visitors, key: Key) -> str:
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(SessionEndedError) as ended:
         gone.get(key)
     return ended.value.reason
 
 
-def test_a_client_of_before_a_restart_is_told_so_and_reads_no_other_world(file: Path) -> None:
-    path = f"/mcp/{Ticket('alice', 8, 'small').signed(SECRET)}/banking"
+def test_a_client_from_before_a_restart_gets_an_error_and_reads_no_other_world(file: Path) -> None:
+    path = f"/mcp/{Ticket('alice', 8, 'small').sign_token(SECRET)}/banking"
     with Running(registry=file) as running:
         visit(f"{running.base}{path}", lambda client: move_money(client, None))
         visit(f"{running.base}/mcp/banking", move_money)
     with Running(registry=file) as running:
         said = refused(f"{running.base}{path}", lambda client: accounts(client, None))
         assert said.startswith("This session ended when the gateway was restarted, at 20")
-        assert said.endswith("Ask whoever gave you this address to start the session again, or for another one.")
+        assert said.endswith(
+            "Ask the person who gave you this address to restart the session, or to send another address."
+        )
         assert "to another name" in refused(f"{running.base}/mcp/banking", accounts)
         rows = visit(f"{running.base}/mcp/banking", lambda client: accounts(client, {SESSION: "another"}))
         assert rows == json.loads(World.open(7, ("banking",), "small").call("list_accounts", {}).text)

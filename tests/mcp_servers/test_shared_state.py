@@ -112,7 +112,7 @@ def is_constant(value: Any) -> bool:
 
 
 def is_constant_type(hint: Any) -> bool:
-    """Whether nothing that is annotated so changes."""
+    """Return whether no value with this annotation can change."""
     origin = get_origin(hint)
     if origin is not None:
         return is_constant_type(origin) and all(map(is_constant_type, get_args(hint)))

@@ -1,4 +1,4 @@
-"""What the social network does and refuses, told by its own tools in small worlds."""
+"""What the social network does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def liked_by_nobody(net: Network, post: SocialPost) -> bool:
     """A post of somebody else that the user sees, has not touched, and may share."""
     return (
         post.author != net.me
-        and net.out(post)
-        and net.sees(post)
+        and net.is_published(post)
+        and net.can_see(post)
         and post.repost_of is None
         and post.audience == "public"
         and not net.profiles[post.author].private
@@ -44,9 +44,14 @@ def open_to_all(net: Network, post: SocialPost) -> bool:
 
 
 def of_private(net: Network, post: SocialPost) -> bool:
-    """A post whose author is private, unasked and answers soon."""
+    """Return whether the author of a visible post is private and accepts follow requests soon."""
     author = net.profiles[post.author]
-    return author.private and author.accepts_after == 4 and net.out(post) and not net.apart(net.me, author.id)
+    return (
+        author.private
+        and author.accepts_after == 4
+        and net.is_published(post)
+        and not net.has_block_between(net.me, author.id)
+    )
 
 
 def somebody(session: Session[Network], private: bool = False, relation: bool = False) -> SocialProfile:
@@ -57,7 +62,7 @@ def somebody(session: Session[Network], private: bool = False, relation: bool = 
         for row in net.profiles
         if row.id != net.me
         and row.private == private
-        and not net.apart(net.me, row.id)
+        and not net.has_block_between(net.me, row.id)
         and (net.follow(net.me, row.id) is not None) == relation
     )
 
@@ -120,7 +125,7 @@ def test_deleting_a_post_takes_all_that_hangs_on_it() -> None:
     session, post = world(lambda net, row: row.author == net.me and row.comments > 0 and row.likes > 0)
     do(session, "delete_post", post=post.id)
     assert not session.state.comments.where(post=post.id) and not session.state.likes.where(post=post.id)
-    session, post = world(lambda net, row: row.author == net.me and row.audience == "public" and net.out(row))
+    session, post = world(lambda net, row: row.author == net.me and row.audience == "public" and net.is_published(row))
     somebody = next(row.id for row in session.state.profiles if row.id != post.author and not row.private)
     repost = SocialPost(id=SocialPostId("POST-0000"), author=somebody, text="", at=session.state.now, repost_of=post.id)
 
@@ -144,7 +149,7 @@ def test_people_are_found_by_name_handle_and_relation(net: Session[Network]) -> 
     followed = do(net, "find_social_profiles", relation="following")
     assert friend.id in [row["id"] for row in followed] and {row["relation"] for row in followed} == {"following"}
     assert {row["relation"] for row in do(net, "find_social_profiles", relation="blocked")} == {"blocked"}
-    fans = [row.follower for row in net.state.follows.where(followed=net.state.me) if net.state.accepted(row)]
+    fans = [row.follower for row in net.state.follows.where(followed=net.state.me) if net.state.is_accepted(row)]
     assert [row["id"] for row in do(net, "find_social_profiles", relation="followers")] == fans
 
 
@@ -170,7 +175,7 @@ def test_nobody_follows_more_people_than_allowed() -> None:
 
     session = world_with(server, limit)
     state = session.state
-    free = [row.id for row in state.profiles if row.id != state.me and not state.apart(state.me, row.id)]
+    free = [row.id for row in state.profiles if row.id != state.me and not state.has_block_between(state.me, row.id)]
     one, other, *_ = [id for id in free if state.follow(state.me, id) is None]
     do(session, "update_follow", profile=one, action="follow")
     assert refused(session, "update_follow", profile=other, action="follow") == "follow_limit"
@@ -180,19 +185,21 @@ def test_a_private_profile_shows_its_posts_once_it_has_accepted() -> None:
     session, post = world(lambda net, row: of_private(net, row) and net.follow(net.me, row.author) is None)
     assert refused(session, "get_post", post=post.id) == "private_profile"
     assert "latest" not in do(session, "get_social_profile", profile=post.author)
-    asked = session.state.now
+    requested_at = session.state.now
     assert do(session, "update_follow", profile=post.author, action="follow")["relation"] == "requested"
     assert refused(session, "update_follow", profile=post.author, action="follow") == "request_pending"
     assert [row["id"] for row in do(session, "find_social_profiles", relation="requested")] == [post.author]
-    assert refused(session, "get_post", now=asked + timedelta(minutes=3), post=post.id) == "private_profile"
-    assert do(session, "get_post", now=asked + timedelta(minutes=4), post=post.id)["id"] == post.id
+    assert refused(session, "get_post", now=requested_at + timedelta(minutes=3), post=post.id) == "private_profile"
+    assert do(session, "get_post", now=requested_at + timedelta(minutes=4), post=post.id)["id"] == post.id
 
 
 def test_a_request_can_be_withdrawn_and_some_are_never_answered() -> None:
     session, person = find_row(
         server,
         "profiles",
-        lambda net, row: row.id != net.me and not net.apart(net.me, row.id) and net.follow(net.me, row.id) is None,
+        lambda net, row: (
+            row.id != net.me and not net.has_block_between(net.me, row.id) and net.follow(net.me, row.id) is None
+        ),
     )
     change_state(session, lambda net: net.profiles.change(person.id, private=True, accepts_after=None))
     do(session, "update_follow", profile=person.id, action="follow")
@@ -206,9 +213,9 @@ def test_posts_for_followers_are_for_followers() -> None:
         lambda net, row: (
             row.audience == "followers"
             and row.author != net.me
-            and net.out(row)
+            and net.is_published(row)
             and not net.profiles[row.author].private
-            and not net.apart(net.me, row.author)
+            and not net.has_block_between(net.me, row.author)
             and net.follow(net.me, row.author) is None
         )
     )
@@ -222,7 +229,7 @@ def test_a_block_ends_follows_both_ways_and_hides_both_from_each_other() -> None
     session, post = world(
         lambda net, row: (
             liked_by_nobody(net, row)
-            and net.following(net.me, row.author)
+            and net.is_following(net.me, row.author)
             and net.follow(row.author, net.me) is not None
         )
     )
@@ -242,7 +249,7 @@ def test_a_block_ends_follows_both_ways_and_hides_both_from_each_other() -> None
 
 
 def test_who_blocked_the_user_is_out_of_reach() -> None:
-    session, post = world(lambda net, row: net.out(row) and net.block(row.author, net.me) is not None)
+    session, post = world(lambda net, row: net.is_published(row) and net.block(row.author, net.me) is not None)
     for tool in ("get_post", "repost", "delete_post"):
         assert refused(session, tool, post=post.id) == "blocked_by_author"
     assert refused(session, "get_social_profile", profile=post.author) == "blocked_by_author"
@@ -252,7 +259,7 @@ def test_who_blocked_the_user_is_out_of_reach() -> None:
 
 def test_a_repost_of_somebody_blocked_is_hidden_too() -> None:
     session, post = world(
-        lambda net, row: row.repost_of is not None and net.sees(row) and net.posts[row.repost_of].author != net.me
+        lambda net, row: row.repost_of is not None and net.can_see(row) and net.posts[row.repost_of].author != net.me
     )
     source = session.state.posts[post.repost_of].author
     assert do(session, "get_post", post=post.id)["shared_text"] == session.state.posts[post.repost_of].text
@@ -338,7 +345,9 @@ def test_a_post_has_five_hashtags_at_most(net: Session[Network]) -> None:
 
 def test_five_posts_make_a_full_hour(net: Session[Network]) -> None:
     recent = sum(
-        row.at > later(net, hours=-1) for row in net.state.posts.where(author=net.state.me) if net.state.out(row)
+        row.at > later(net, hours=-1)
+        for row in net.state.posts.where(author=net.state.me)
+        if net.state.is_published(row)
     )
     for number in range(5 - recent):
         do(net, "publish_post", text=f"Number {number}")
@@ -378,7 +387,7 @@ def test_the_schedule_has_bounds(net: Session[Network]) -> None:
     assert refused(net, "publish_post", text="Hello", publish_at=at(net)) == "in_the_past"
     assert refused(net, "publish_post", text="Hello", publish_at=at(net, days=30, minutes=1)) == "too_far_ahead"
     do(net, "publish_post", text="Far away", publish_at=at(net, days=30))
-    for number in range(5 - len(net.state.scheduled())):
+    for number in range(5 - len(net.state.list_scheduled_posts())):
         do(net, "publish_post", text=f"Number {number}", publish_at=at(net, days=3, hours=number))
     assert refused(net, "publish_post", text="One more", publish_at=at(net, days=9)) == "schedule_full"
     do(net, "publish_post", text="One more")
@@ -386,7 +395,7 @@ def test_the_schedule_has_bounds(net: Session[Network]) -> None:
 
 def test_what_others_post_later_appears_when_its_time_has_come() -> None:
     session, post = world(
-        lambda net, row: row.author != net.me and not net.out(row) and net.following(net.me, row.author)
+        lambda net, row: row.author != net.me and not net.is_published(row) and net.is_following(net.me, row.author)
     )
     assert refused(session, "get_post", post=post.id) == "not_found"
     assert post.id not in [row["id"] for row in do(session, "read_social_feed", limit=50)]
@@ -402,11 +411,11 @@ def test_a_repost_is_made_once_and_not_edited_or_pinned() -> None:
     session, post = world(
         lambda net, row: (
             net.profiles[row.author].private
-            and net.out(row)
+            and net.is_published(row)
             and row.audience == "public"
             and row.repost_of is None
-            and net.following(net.me, row.author) is False
-            and not net.apart(net.me, row.author)
+            and net.is_following(net.me, row.author) is False
+            and not net.has_block_between(net.me, row.author)
             and net.profiles[row.author].accepts_after == 2
             and net.follow(net.me, row.author) is None
         )
@@ -416,7 +425,7 @@ def test_a_repost_is_made_once_and_not_edited_or_pinned() -> None:
 
 
 def test_a_reported_post_leaves_feeds_and_searches() -> None:
-    session, post = world(lambda net, row: liked_by_nobody(net, row) and net.following(net.me, row.author))
+    session, post = world(lambda net, row: liked_by_nobody(net, row) and net.is_following(net.me, row.author))
     tag = post.hashtags[0]
     assert post.id in [row["id"] for row in do(session, "search_posts", hashtag=tag, author=post.author, limit=50)]
     assert do(session, "report_post", post=post.id, reason="spam")["reason"] == "spam"
@@ -446,10 +455,12 @@ def test_mentions_find_their_profile() -> None:
     assert made["id"] in [row["id"] for row in do(session, "read_social_feed", feed="mentions")]
 
 
-def test_comments_of_blocked_people_are_not_shown() -> None:
+def test_comments_of_blocked_people_are_hidden() -> None:
     session, post = world(
         lambda net, row: (
-            row.author == net.me and net.out(row) and len({one.author for one in net.comments.where(post=row.id)}) > 1
+            row.author == net.me
+            and net.is_published(row)
+            and len({one.author for one in net.comments.where(post=row.id)}) > 1
         )
     )
     person = session.state.comments.where(post=post.id)[0].author

@@ -13,7 +13,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Draw, Server, is_held_out, is_held_out_seed
 from mcp_servers.kit.phrases import load
 from mcp_servers.kit.state import adapter
-from mcp_servers.people import COMPANIES, FIRST, LAST, beginning, cast
+from mcp_servers.people import COMPANIES, FIRST, LAST, cast, get_start_time
 
 ALL = (*SERVERS.values(), mini, library)
 TRAINING = range(24)
@@ -33,7 +33,7 @@ def marks(text: str) -> set[str]:
 
 @cache
 def marks_of_world(server: Server, seed: int) -> set[str]:
-    """Return the marks of a small world, in whatever field they are."""
+    """Return the marks of a small world, in any field."""
     tables = server.seed(seed, "small").tables().values()
     return marks("\n".join(adapter(table.about.kind).dump_json(row).decode() for table in tables for row in table))
 
@@ -71,7 +71,7 @@ def test_no_schema_or_phrase_names_an_id_a_person_or_an_address():
         assert marks(str(load(server.folder))) == set(), server.name
 
 
-def test_one_world_has_one_cast_whose_members_are_told_apart_by_either_name():
+def test_one_world_has_one_cast_whose_members_are_distinguished_by_either_name():
     for seed in (*TRAINING, *HELD_OUT):
         people = cast(seed)
         assert len({part for person in people for part in person.name.split()}) == 20
@@ -82,8 +82,8 @@ def test_one_world_has_one_cast_whose_members_are_told_apart_by_either_name():
 
 def test_the_servers_of_a_world_begin_at_the_same_moment_on_a_weekday():
     for seed in (*TRAINING[:5], *HELD_OUT[:5]):
-        assert {server.open(seed, "small").state.now for server in ALL} == {beginning(seed)}
-    assert all(beginning(seed).weekday() < 5 and beginning(seed).hour == 9 for seed in (*TRAINING, *HELD_OUT))
+        assert {server.open(seed, "small").state.now for server in ALL} == {get_start_time(seed)}
+    assert all(get_start_time(seed).weekday() < 5 and get_start_time(seed).hour == 9 for seed in (*TRAINING, *HELD_OUT))
 
 
 def test_about_one_value_in_five_is_held_out():
@@ -94,5 +94,5 @@ def test_about_one_value_in_five_is_held_out():
 def test_draws_are_the_same_on_every_python_and_differ_by_key():
     draw = Draw("banking", 7)
     assert [draw.integer(0, 999) for _ in range(5)] == [163, 755, 130, 509, 968]
-    assert "".join(Draw("banking", 8).shuffled("abcdef")) == "abefcd"
-    assert "".join(Draw("w", key).weighted("xyz", (1, 2, 7)) for key in range(8)) == "yzzzzxzz"
+    assert "".join(Draw("banking", 8).shuffle_items("abcdef")) == "abefcd"
+    assert "".join(Draw("w", key).choose_weighted("xyz", (1, 2, 7)) for key in range(8)) == "yzzzzxzz"

@@ -1,4 +1,4 @@
-"""What the team chat does and refuses, told by its own tools in small worlds."""
+"""What the team chat does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_writing_in_a_channel_reads_it() -> None:
     assert do(session, "read_chat_channel", channel=message.channel)["unread"] == 0
 
 
-def test_mentions_are_counted_by_handle_and_for_the_whole_channel() -> None:
+def test_mentions_are_counted_by_handle_and_for_the_entire_channel() -> None:
     for word in ("@channel", "@"):
         session, message = world(
             lambda chat, row, word=word: (

@@ -52,7 +52,7 @@ def in_threads(work: Callable[[int], Any]) -> list[Any]:
 
 def opened(number: int) -> dict[tuple[str, int], str]:
     """The digests of fresh worlds of every server, opened in an order of this number's own."""
-    worlds = Draw("order", number).shuffled([(name, seed) for seed in FRESH for name in SERVERS])
+    worlds = Draw("order", number).shuffle_items([(name, seed) for seed in FRESH for name in SERVERS])
     return {(name, seed): SERVERS[name].open(seed, "small").digest() for name, seed in worlds}
 
 

@@ -1,4 +1,4 @@
-"""What the broker does and refuses, told by its own tools in small worlds."""
+"""What the broker does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from calling import change_state, do, find_row, refused, small_worlds
 
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.trading import server
-from mcp_servers.trading.engine import Level, middle, previous_close, priority, resting, without
+from mcp_servers.trading.engine import (
+    Level,
+    generate_resting_levels,
+    middle,
+    previous_close,
+    priority,
+    subtract_traded_shares,
+)
 from mcp_servers.trading.hours import (
     is_open,
     last_closing,
@@ -56,7 +63,7 @@ def buy(session: Session[Broker], owner: str, stock: Stock, quantity: int, price
 
 
 def others(session: Session[Broker], stock: Stock, side: Any) -> tuple[Level, ...]:
-    return resting(session.state.seed, stock, round_at(session.state.now), side)
+    return generate_resting_levels(session.state.seed, stock, round_at(session.state.now), side)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +108,11 @@ def test_the_rounds_of_a_week_are_those_in_which_the_exchange_is_open() -> None:
 
 def test_the_best_price_is_taken_first_and_at_one_price_the_oldest_order() -> None:
     levels = [Level(100, (5, 3)), Level(101, (4,))]
-    assert list(without(levels, 0)) == levels
-    assert list(without(levels, 6)) == [Level(100, (2,)), Level(101, (4,))]
-    assert list(without(levels, 8)) == [Level(101, (4,))]
-    assert list(without(levels, 11)) == [Level(101, (1,))]
-    assert list(without(levels, 12)) == []
+    assert list(subtract_traded_shares(levels, 0)) == levels
+    assert list(subtract_traded_shares(levels, 6)) == [Level(100, (2,)), Level(101, (4,))]
+    assert list(subtract_traded_shares(levels, 8)) == [Level(101, (4,))]
+    assert list(subtract_traded_shares(levels, 11)) == [Level(101, (1,))]
+    assert list(subtract_traded_shares(levels, 12)) == []
 
 
 def test_the_market_is_the_same_for_all_moves_and_keeps_bids_under_asks() -> None:
@@ -117,7 +124,7 @@ def test_the_market_is_the_same_for_all_moves_and_keeps_bids_under_asks() -> Non
     assert all(abs(price - stock.base) * 100 <= 8 * stock.base for price in prices)
     assert max(abs(a - b) for a, b in pairwise(prices)) * 100 <= 2 * stock.base
     for number in range(first, first + 50):
-        bids, asks = (resting(seed, stock, number, side) for side in ("buy", "sell"))
+        bids, asks = (generate_resting_levels(seed, stock, number, side) for side in ("buy", "sell"))
         assert [row.price for row in bids] == sorted((row.price for row in bids), reverse=True)
         assert [row.price for row in asks] == sorted(row.price for row in asks)
         assert bids[0].price < middle(seed, stock, number) < asks[0].price and len(bids) == len(asks) == 5
@@ -187,16 +194,18 @@ def test_what_was_taken_stays_taken_until_the_quotes_are_renewed() -> None:
     left = do(session, "get_order_book", stock=stock.id)["asks"]
     assert left[0].get("quantity") == first.quantity - 1 or (first.quantity == 1 and left[0]["price"] == second.price)
     later = start_of(round_at(session.state.now) + 1)
-    renewed = resting(session.state.seed, stock, round_at(later), "sell")
+    renewed = generate_resting_levels(session.state.seed, stock, round_at(later), "sell")
     reply = session.call("get_order_book", {"stock": stock.id}, now=later)
     assert reply.data["asks"][0]["quantity"] == renewed[0].quantity
 
 
 def dip(session: Session[Broker], stock: Stock, limit: int, rounds: int = 80) -> int:
-    """The first coming round of the session in which the others ask no more than this."""
+    """Return the next round in which the lowest sell order is at most `limit`."""
     first = round_at(session.state.now) + 1
     for number in range(first, first + rounds):
-        if resting(session.state.seed, stock, number, "sell")[0].price <= limit and is_open("North", start_of(number)):
+        if generate_resting_levels(session.state.seed, stock, number, "sell")[0].price <= limit and is_open(
+            "North", start_of(number)
+        ):
             return number
     raise LookupError("The market does not come down to this.")
 
@@ -210,7 +219,7 @@ def resting_buy(quantity: int = 10) -> tuple[Session[Broker], str, Stock, dict[s
             number = dip(session, stock, limit)
         except LookupError:
             continue
-        asks = resting(session.state.seed, stock, number, "sell")
+        asks = generate_resting_levels(session.state.seed, stock, number, "sell")
         offered = sum(row.quantity for row in asks if row.price <= limit)
         if owner.available > limit * quantity and offered >= quantity:
             order = do(session, "place_limit_order", **buy(session, owner.id, stock, quantity, limit))
@@ -244,7 +253,7 @@ def test_an_order_that_was_cancelled_before_does_not_trade() -> None:
     assert refused(session, "replace_stock_order", order=order["id"], price=order["limit"]) == "order_cancelled"
 
 
-def test_what_the_market_filled_is_kept_by_the_next_write() -> None:
+def test_the_next_write_preserves_what_the_market_filled() -> None:
     session, owner, stock, order, number = resting_buy()
     do(session, "place_market_order", start_of(number), portfolio=owner, stock=stock.id, side="buy", quantity=1)
     assert session.state.orders[order["id"]].filled > 0
@@ -296,7 +305,7 @@ def test_an_immediate_order_needs_a_limit_that_crosses() -> None:
     assert do(session, "place_limit_order", **{**terms, "price": high})["status"] == "filled"
 
 
-def test_a_market_order_is_filled_whole_or_refused() -> None:
+def test_a_market_order_is_filled_completely_or_refused() -> None:
     session, owner, stock = world(lot=1, cash=200_000)
     book = others(session, stock, "sell")
     depth = sum(row.quantity for row in book)
@@ -375,7 +384,7 @@ def test_shares_that_an_order_offers_cannot_be_sold_again() -> None:
     assert session.state.portfolios[owner].holding(stock.id).quantity == 6  # type: ignore[index]
 
 
-def test_limits_are_whole_ticks_within_the_band_and_quantities_whole_lots() -> None:
+def test_limits_are_multiples_of_the_tick_within_the_band_and_quantities_multiples_of_the_lot() -> None:
     session, owner, stock = world(lot=10, cash=500_000)
     quote = do(session, "get_stock_quote", stock=stock.id)
     low, high = (quote[name] for name in ("lowest_limit", "highest_limit"))
@@ -432,7 +441,7 @@ def waiting_for_the_opening() -> tuple[Session[Broker], str, Stock, dict[str, An
             continue
         change_state(session, lambda broker, id=stock.id: broker.stocks.change(id, lot=1))
         stock, opening = session.state.stocks[stock.id], next_opening("Atlantic", session.state.now)
-        ask = resting(session.state.seed, stock, round_at(opening), "sell")[0]
+        ask = generate_resting_levels(session.state.seed, stock, round_at(opening), "sell")[0]
         limit = ask.price + 2 * stock.tick
         if owner.available > 10 * limit and ask.quantity >= 10:
             return session, owner.id, stock, buy(session, owner.id, stock, 10, limit), ask
@@ -471,7 +480,7 @@ def test_the_better_limit_trades_first_and_then_the_older_order() -> None:
     assert [order.id for order in sorted(offers, key=priority)] == [cheap, dear]
 
 
-def test_an_order_a_stock_and_a_portfolio_are_shown_whole() -> None:
+def test_an_order_a_stock_and_a_portfolio_have_all_their_fields() -> None:
     session, owner, stock = world(lot=1)
     now, price = session.state.now, others(session, stock, "buy")[2].price
     order = do(session, "place_limit_order", **buy(session, owner, stock, 3, price))
@@ -496,10 +505,10 @@ def test_an_order_a_stock_and_a_portfolio_are_shown_whole() -> None:
             **{"exchange": "North", "last": last["last"]},
         }
     ]
-    row, shown = next(iter(session.state.portfolios)), do(session, "get_portfolio", portfolio=owner)
-    assert (shown["id"], shown["name"], shown["managed"]) == (row.id, row.name, False)
-    assert shown.get("excluded") == row.excluded
-    assert [(one["stock"], one["quantity"]) for one in shown["holdings"]] == [
+    row, details = next(iter(session.state.portfolios)), do(session, "get_portfolio", portfolio=owner)
+    assert (details["id"], details["name"], details["managed"]) == (row.id, row.name, False)
+    assert details.get("excluded") == row.excluded
+    assert [(one["stock"], one["quantity"]) for one in details["holdings"]] == [
         (one.stock, one.quantity) for one in row.holdings
     ]
     assert do(session, "list_portfolios", limit=1)[0]["name"] == row.name
@@ -614,4 +623,4 @@ def test_a_month_of_markets_keeps_every_law(seed: int) -> None:
         session.call("watch_stock", {"watchlist": "WLS-0000", "stock": stock.id}, now=now)
         terms = {"portfolio": owner.id, "stock": stock.id, "side": "buy", "quantity": stock.lot}
         session.call("place_market_order", terms, now=now)
-        assert server.broken(session.state) == []
+        assert server.find_broken_invariants(session.state) == []

@@ -1,4 +1,4 @@
-"""What the travel agency does and refuses, told by its own tools in small worlds."""
+"""What the travel agency does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -580,7 +580,7 @@ def test_a_room_is_not_oversold_and_has_room_for_so_many(travel: Session[Travel]
     assert sold_out[0].id not in [offer["id"] for offer in offers]
 
 
-def test_lists_stop_where_they_are_told_and_at_five_otherwise() -> None:
+def test_lists_stop_at_their_limit_and_at_five_otherwise() -> None:
     session = server.open(2, "large")
     state = session.state
     city = max(state.hotels, key=lambda row: len(state.hotels.where(city=row.city))).city

@@ -38,8 +38,8 @@ def test_the_typescript_client_takes_every_result_on_a_walk(script: Path) -> Non
     walks = {name: record(server, 7, "small", 220) for name, server in SERVERS.items()}
     done = {name: answered(walk) for name, walk in walks.items()}
     with Running() as gateway:
-        asked = {name: [(tool, json.loads(given)) for tool, given, _ in calls] for name, calls in done.items()}
-        given = json.dumps({"base": gateway.base, "servers": asked})
+        requests = {name: [(tool, json.loads(given)) for tool, given, _ in calls] for name, calls in done.items()}
+        given = json.dumps({"base": gateway.base, "servers": requests})
         ran = subprocess.run(["node", str(script)], input=given, capture_output=True, text=True, timeout=500)
     assert ran.returncode == 0, ran.stderr
     found: dict[str, Any] = json.loads(ran.stdout)
@@ -52,5 +52,5 @@ def test_the_typescript_client_takes_every_result_on_a_walk(script: Path) -> Non
 
 
 def answered(walk: Record) -> list[tuple[str, str, str]]:
-    """The calls that worked, with what they were answered; those that were refused changed nothing."""
+    """Return the calls that worked, with their replies; those that were refused changed nothing."""
     return [(moment.tool, moment.arguments, moment.reply.text) for moment in walk.moments if moment.reply.ok]

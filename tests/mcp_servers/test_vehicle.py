@@ -1,4 +1,4 @@
-"""What the car does and refuses, told by its own tools in small worlds."""
+"""What the car does and refuses, checked through its own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -328,12 +328,12 @@ def test_a_stopped_car_is_on_its_way_in_both_directions(driving: Drive) -> None:
 
 def test_cruise_control_changes_the_speed_from_now_on(driving: Drive) -> None:
     start = do(driving, "list_vehicle_trips")[0]
-    whole = start["metres"] + start["metres_left"]
+    total = start["metres"] + start["metres_left"]
     assert do(driving, "set_cruise_control", speed=90)["metres"] == 833
     assert refused(driving, "set_cruise_control", speed=90) == "unchanged"
     found = status(driving)
     assert (found["cruise_kmh"], found["speed_kmh"]) == (90, 90)
-    assert found["metres_left"] == whole - 833 - 1500
+    assert found["metres_left"] == total - 833 - 1500
     do(driving, "stop_driving")
     assert "cruise_kmh" not in status(driving)
 
@@ -444,7 +444,7 @@ HOUR = timedelta(hours=1)
 
 def book(session: Drive, service: str, at: datetime) -> dict[str, Any]:
     reply = session.call("book_vehicle_service", {"service": service, "at": minute_text(at)})
-    assert server.broken(session.state) == []
+    assert server.find_broken_invariants(session.state) == []
     return dict(reply.data)
 
 
@@ -532,7 +532,7 @@ def test_trips_are_listed_newest_first_and_since_a_day() -> None:
     assert len(do(session, "list_vehicle_trips")) == 5
 
 
-def test_distances_are_whole_metres_along_the_streets() -> None:
+def test_distances_are_integer_metres_along_the_streets() -> None:
     place = next(iter(server.open(0, "small").state.places))
     assert distance(place.latitude, place.longitude, place) == 100
     assert distance(place.latitude - 10_000, place.longitude, place) == 1110
@@ -575,7 +575,7 @@ def test_a_driving_car_uses_nothing_before_it_moves(driving: Drive) -> None:
     assert driving.state.car.energy == car.energy - used
 
 
-def test_a_service_of_this_minute_is_no_more_to_come() -> None:
+def test_a_service_of_this_minute_is_no_longer_to_come() -> None:
     session = car_with(drive="petrol")
     at = opening(session)
     assert "id" in book(session, "oil change", at)

@@ -1,4 +1,4 @@
-"""What the video meetings do and refuse, told by their own tools in small worlds."""
+"""What the video meetings do and refuse, checked through their own tools in small worlds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def own_soon(studio: Studio, row: VideoMeeting) -> bool:
 def joinable(studio: Studio, row: VideoMeeting) -> bool:
     """A live meeting of somebody else that the user may join right away."""
     invited = studio.guest(row.id, studio.me) is not None
-    return invited and row.host != studio.me and studio.status(row) == "live" and studio.attended() is None
+    return invited and row.host != studio.me and studio.status(row) == "live" and studio.find_current_meeting() is None
 
 
 def coming(studio: Studio, row: VideoMeeting) -> bool:
@@ -286,7 +286,7 @@ def test_nobody_is_invited_twice_or_beyond_the_capacity(calm: Session[Studio]) -
     people = uninvited(calm, meeting)
     assert refused(calm, "invite_to_video_meeting", meeting=meeting, person=calm.state.me) == "own_meeting"
     assert refused(calm, "invite_to_video_meeting", meeting=meeting, person="nobody") == "not_found"
-    session = next(one for one in small_worlds(server, "default") if not one.state.attended())
+    session = next(one for one in small_worlds(server, "default") if not one.state.find_current_meeting())
     meeting = planned(session, at(session, days=60))
     people = uninvited(session, meeting)
     capacity = do(session, "get_video_meeting", meeting=meeting)["capacity"]
@@ -331,11 +331,11 @@ def test_joining_another_meeting_leaves_the_first() -> None:
     second = next(row for row in session.state.meetings if joinable(session.state, row) and row.id != first.id)
     for meeting in (first, second):
         do(session, "join_video_meeting", meeting=meeting.id, passcode=meeting.passcode)
-    assert session.state.attended().id == second.id
+    assert session.state.find_current_meeting().id == second.id
     do(session, "join_video_meeting", meeting=first.id, passcode=first.passcode)
     own = next(row for row in session.state.meetings if own_soon(session.state, row))
     do(session, "run_video_meeting", meeting=own.id, action="start")
-    assert session.state.attended().id == own.id
+    assert session.state.find_current_meeting().id == own.id
     call = {"meeting": first.id, "passcode": first.passcode}
     assert refused(session, "join_video_meeting", **call) == "hosting_another"
     do(session, "run_video_meeting", meeting=own.id, action="end")

@@ -47,11 +47,11 @@ def test_the_tools_on_the_wire_are_those_of_the_catalogue(name):
 
     tools = asyncio.run(listed())
     assert [tool.name for tool in tools] == list(SERVERS[name].tools)
-    for told, tool in zip(tools, SERVERS[name].tools.values(), strict=True):
-        assert (told.description, told.input_schema) == (tool.description, tool.input_schema)
-        assert told.annotations.read_only_hint is not tool.writes
-        assert told.annotations.destructive_hint is tool.destructive
-        assert told.annotations.open_world_hint is False
+    for advertised, tool in zip(tools, SERVERS[name].tools.values(), strict=True):
+        assert (advertised.description, advertised.input_schema) == (tool.description, tool.input_schema)
+        assert advertised.annotations.read_only_hint is not tool.writes
+        assert advertised.annotations.destructive_hint is tool.destructive
+        assert advertised.annotations.open_world_hint is False
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -59,7 +59,7 @@ def test_the_wire_says_what_a_direct_call_says_in_sessions_that_do_not_meet(name
     walks = {key: record(SERVERS[name], 7, "small", 60, key) for key in ("", "other")}
     calls = {key: [(name, json.loads(text)) for name, text in walked.calls] for key, walked in walks.items()}
 
-    async def told() -> dict[str, list[Reply]]:
+    async def collect() -> dict[str, list[Reply]]:
         replies: dict[str, list[Reply]] = {key: [] for key in walks}
         async with Client(target(name)) as client:
             for number in range(STEPS):
@@ -67,7 +67,7 @@ def test_the_wire_says_what_a_direct_call_says_in_sessions_that_do_not_meet(name
                     replies[key].append(await call(client, *calls[key][number], f"session {key}"))
         return replies
 
-    replies = asyncio.run(told())
+    replies = asyncio.run(collect())
     for key, walked in walks.items():
         assert replies[key] == walked.replies[:STEPS]
         assert {reply.ok for reply in replies[key]} == {True, False}
@@ -86,23 +86,23 @@ def test_what_is_malformed_is_an_error_with_the_same_text(name):
         ("no_such_tool", None),
     ]
 
-    async def told() -> list[Reply]:
+    async def collect() -> list[Reply]:
         async with Client(wire(SERVERS[name], 7, "small")) as client:
             return [await call(client, *case, "malformed") for case in cases]
 
     session = server.open(7, "small")
-    assert asyncio.run(told()) == [session.call(tool, arguments or {}) for tool, arguments in cases]
+    assert asyncio.run(collect()) == [session.call(tool, arguments or {}) for tool, arguments in cases]
     assert session.head.number == len(cases)
 
 
 def test_a_call_that_names_no_session_is_in_the_default_one():
-    async def told() -> list[str]:
+    async def collect() -> list[str]:
         async with Client(wire(SERVERS["banking"], 7, "small")) as client:
             unnamed = await client.call_tool("list_accounts", {})
             named = await client.call_tool("list_accounts", {}, meta={SESSION: "default"})
         return [result.content[0].text for result in (unnamed, named)]
 
-    assert asyncio.run(told()) == [SERVERS["banking"].open(7, "small").call("list_accounts", {}).text] * 2
+    assert asyncio.run(collect()) == [SERVERS["banking"].open(7, "small").call("list_accounts", {}).text] * 2
 
 
 def test_when_there_are_too_many_sessions_the_one_unused_for_longest_goes():

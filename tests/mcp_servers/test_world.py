@@ -19,7 +19,7 @@ def wander(world: World, steps: int) -> tuple[list[Call], list[Reply]]:
     states = [session.state for session in world.sessions.values()]
     walker, calls, replies = Walker(world.tools(), states, "world", world.seed), [], []
     for _ in range(steps):
-        calls.append(walker.next())
+        calls.append(walker.draw_call())
         replies.append(world.call(*calls[-1]))
         walker.now = world.now
         if replies[-1].ok:

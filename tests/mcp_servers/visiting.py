@@ -49,11 +49,11 @@ class Running:
 
 
 def visit(url: str, scene: Callable[[Client], Awaitable[Any]], **options: Any) -> Any:
-    async def whole() -> Any:
+    async def connect_and_run() -> Any:
         async with Client(url, **options) as client:
             return await scene(client)
 
-    return asyncio.run(whole())
+    return asyncio.run(connect_and_run())
 
 
 def refused(url: str, scene: Callable[[Client], Awaitable[Any]]) -> str:

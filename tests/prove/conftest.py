@@ -1,4 +1,4 @@
-"""What the tests of PROVE share: one graph, and conversations of both splits, made once a run."""
+"""The fixtures that the tests of PROVE share: one graph, and conversations of both splits, made once per run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from mcp_servers.catalogue import fingerprint
 from tests.prove.known import SERVERS, known_examples, known_graph
 from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.synthesis.manifest import Drawn
+from training_worker.prove.synthesis.manifest import DrawCounts
 from training_worker.prove.trajectory import Example, ToolCall
 
 
@@ -36,7 +36,7 @@ def data_set(examples: tuple[Example, ...], held_out: tuple[Example, ...], tmp_p
     """A folder with a data set of a few of them."""
     sides = {"train": list(examples[:40]), "held_out": list(held_out[:8])}
     made = tmp_path / "some"
-    drawn = Drawn(drawn=50, dropped={"StepRefused: transfer_money": 2})
+    drawn = DrawCounts(drawn=50, dropped={"StepRefused: transfer_money": 2})
     dataset_folder.write(made, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
     return made
 
@@ -60,5 +60,5 @@ def abstention(examples: tuple[Example, ...]) -> Example:
 
 @pytest.fixture(scope="session")
 def calls_of() -> Callable[[Example], list[ToolCall]]:
-    """All ground-truth calls of an example, in order."""
+    """A function that returns all ground-truth calls of an example, in order."""
     return lambda example: [call for step in example.steps for call in step.calls]

@@ -16,7 +16,7 @@ LAYOUT: dict[str, Any] = {
 
 
 def tiny_sentences(folder: Path, seed: int = 0) -> Path:
-    """Needs torch. It knows nothing: only that equal texts are alike, and others less."""
+    """Write the model to a folder; this needs torch. Only equal texts have equal embeddings."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
     from tokenizers.processors import TemplateProcessing

@@ -18,17 +18,17 @@ from starlette.routing import Route
 from training_worker.prove.synthesis.endpoint import Settings
 
 MODEL = "scripted"
-Asked = dict[str, Any]
-Answering = Callable[[Asked], "Response | dict[str, Any] | str"]
+RequestBody = dict[str, Any]
+Answering = Callable[[RequestBody], "Response | dict[str, Any] | str"]
 
 
 @dataclass
 class Served:
-    """An address with what answers there; what it was asked so far: the body of every request, and its headers."""
+    """An address, the function that answers there, and the body and headers of every request so far."""
 
     url: str
     answering: Answering
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[RequestBody] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
 
     def settings(self, cache: Path, **more: Any) -> Settings:
@@ -36,7 +36,7 @@ class Served:
 
 
 class Server:
-    """One HTTP server for a whole test run; each use of it is a `Served` of its own."""
+    """One HTTP server for a full test run; each use of it is a `Served` of its own."""
 
     def __init__(self) -> None:
         app = Starlette(routes=[Route("/v1/chat/completions", self.answer, methods=["POST"])])
@@ -47,14 +47,14 @@ class Server:
         self.present: Served | None = None
 
     def serve(self, answering: Answering) -> Served:
-        """From now on it answers with a text, a message, or any response."""
+        """Answer each further request with what this function returns: a text, a message, or any response."""
         self.present = Served(f"http://127.0.0.1:{self.socket.getsockname()[1]}/v1", answering)
         return self.present
 
     async def answer(self, request: Request) -> Response:
         assert self.present
         body = json.loads(await request.body())
-        self.present.asked.append(body)
+        self.present.requests.append(body)
         self.present.headers.append(dict(request.headers))
         return as_response(self.present.answering(body))
 
@@ -76,9 +76,9 @@ def completion(message: dict[str, Any], finish: str = "stop", tokens: int = 10) 
     return {"id": "1", "object": "chat.completion", "choices": [choice], "usage": {"total_tokens": tokens}}
 
 
-def rewriting(asked: Asked) -> str:
-    """What a well-behaved model answers who asks for a text: the same, said a little differently."""
-    text = asked["messages"][1]["content"].split("Draft: ")[1]
+def rewriting(body: RequestBody) -> str:
+    """Return the answer of a well-behaved model to a request for a text: the same text in slightly other words."""
+    text = body["messages"][1]["content"].split("Draft: ")[1]
     return json.dumps({"text": f"Well, listen: {text}"}, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Rules on curves and on rollouts: laws that hold whatever the curve, and a mutant for each pattern."""
+"""Rules on curves and on rollouts: laws that hold for every curve, and a mutant for each pattern."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from hypothesis import strategies as st
 
 from training_worker.prove.alerts.patterns import patterns
 from training_worker.prove.alerts.presets import PATTERNS, PRESETS
-from training_worker.prove.alerts.rule_engine import Aggregate, Comparison, Condition, episodes, judged, overfitted
+from training_worker.prove.alerts.rule_engine import (
+    Aggregate,
+    Comparison,
+    Condition,
+    episodes,
+    measure_overfitting,
+    score_steps,
+)
 from training_worker.prove.metrics import BY_NAME
 from training_worker.prove.trajectory import ExecutedCall, Reward, Rollout, ToolCall, WorldRef
 
 numbers = st.floats(-4, 4).map(lambda value: round(value, 3))
-curves = st.lists(st.one_of(numbers, numbers, st.none()), max_size=40).map(lambda told: list(enumerate(told, 1)))
+curves = st.lists(st.one_of(numbers, numbers, st.none()), max_size=40).map(lambda values: list(enumerate(values, 1)))
 conditions = st.builds(
     Condition,
     comparison=st.sampled_from(get_args(Comparison)),
@@ -29,8 +36,8 @@ conditions = st.builds(
 
 @given(conditions, curves, st.integers(0, 40))
 def test_what_is_said_of_a_step_depends_on_the_steps_up_to_it_alone(rule: Condition, curve: list, cut: int) -> None:
-    whole, begun = list(judged(rule, curve)), list(judged(rule, curve[:cut]))
-    assert begun == whole[: len(begun)]
+    full, begun = list(score_steps(rule, curve)), list(score_steps(rule, curve[:cut]))
+    assert begun == full[: len(begun)]
     assert [one.first for one in episodes(rule, curve[:cut])] == [
         one.first for one in episodes(rule, curve) if one.first <= cut
     ]
@@ -49,12 +56,14 @@ def test_a_rule_fires_once_until_it_clears(rule: Condition, curve: list) -> None
 def test_what_is_above_for_so_many_steps_in_a_row_is_no_more_often_than_once(
     curve: list, limit: float, over: int
 ) -> None:
-    every = {one.step for one in judged(Condition("above", limit, "every", over), curve) if one.score > limit}
-    once = {one.step for one in judged(Condition("above", limit), curve) if one.score > limit}
+    every = {one.step for one in score_steps(Condition("above", limit, "every", over), curve) if one.score > limit}
+    once = {one.step for one in score_steps(Condition("above", limit), curve) if one.score > limit}
     assert every <= once
-    told = [(step, value) for step, value in curve if value is not None]
+    points = [(step, value) for step, value in curve if value is not None]
     runs = {
-        told[end][0] for end in range(over - 1, len(told)) if all(v > limit for _, v in told[end - over + 1 : end + 1])
+        points[end][0]
+        for end in range(over - 1, len(points))
+        if all(v > limit for _, v in points[end - over + 1 : end + 1])
     }
     assert every == runs
 
@@ -90,9 +99,9 @@ def test_a_reward_that_falls_is_measured_against_its_best() -> None:
 def test_overfitting_is_held_out_below_its_best_while_training_is_no_worse() -> None:
     training = [(step, step / 10) for step in range(1, 11)]
     looks = [(0, 0.2), (5, 0.6), (10, 0.5)]
-    assert [round(value or 0, 3) for _, value in overfitted(looks, training)] == [0, 0, 0.1]
+    assert [round(value or 0, 3) for _, value in measure_overfitting(looks, training)] == [0, 0, 0.1]
     falling = [(step, 1 - step / 10) for step in range(1, 11)]
-    assert overfitted(looks, falling)[-1] == (10, 0.0)
+    assert measure_overfitting(looks, falling)[-1] == (10, 0.0)
 
 
 def test_every_ready_made_rule_watches_something_that_there_is_and_says_what_to_do() -> None:
@@ -151,11 +160,11 @@ def test_a_write_that_is_taken_back_is_found_by_the_rows_it_leaves() -> None:
     make, remove = ToolCall("lock_file", file), ToolCall("unlock_file", file)
     other = ToolCall("create_directory", {"path": "yy"})
     look = ToolCall("list_directory", {})
-    told = [rollout(make, look, remove), rollout(make, other), rollout(make), rollout(other, make, remove)]
-    shown = patterns(told, {"one": WORLD}, 1.3)["undone"]
-    assert shown.share == 0.5
+    rollouts = [rollout(make, look, remove), rollout(make, other), rollout(make), rollout(other, make, remove)]
+    finding = patterns(rollouts, {"one": WORLD}, 1.3)["undone"]
+    assert finding.share == 0.5
     why = "unlock_file undid lock_file"
-    assert [(one.index, one.why) for one in shown.shown] == [(1, why), (4, why)]
+    assert [(one.index, one.why) for one in finding.shown] == [(1, why), (4, why)]
 
 
 def test_a_write_that_changes_nothing_takes_nothing_back() -> None:

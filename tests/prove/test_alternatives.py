@@ -11,7 +11,7 @@ import pytest
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
 from tests.prove.known import graph_of, known_graph
-from training_worker.prove.benchmarks.worlds.scorer import SUCCESS, judged
+from training_worker.prove.benchmarks.worlds.scorer import SUCCESS, judge_rollout
 from training_worker.prove.provenance import single
 from training_worker.prove.reward import PRESETS, reward_of, score
 from training_worker.prove.reward.success import is_accepted, is_success
@@ -19,9 +19,9 @@ from training_worker.prove.rollout import Attempt, demonstration, oracle
 from training_worker.prove.synthesis import alternatives
 from training_worker.prove.synthesis.alternatives import find_alternatives, find_taken, is_covered, swap
 from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.edits import as_it_is, mended
+from training_worker.prove.synthesis.edits import apply_edits, as_it_is
 from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.resolver import unresolved
+from training_worker.prove.synthesis.resolver import list_unresolved_values
 from training_worker.prove.synthesis.validate import Rejected, validate
 from training_worker.prove.trajectory import (
     Alternative,
@@ -111,7 +111,9 @@ def other_reads(example: Example, one: Alternative) -> Iterator[ToolCall]:
             yield ToolCall(name, {})
 
 
-def test_an_alternative_is_a_shown_read_that_shows_what_is_taken(swappable: list[tuple[Example, Alternative]]) -> None:
+def test_an_alternative_is_an_offered_read_that_shows_the_values_taken(
+    swappable: list[tuple[Example, Alternative]],
+) -> None:
     for example, one in swappable:
         assert one.other.name in example.candidates and not TOOLS[one.other.name][1].writes
         assert not is_covered(one.other, [look_up(example, one)])
@@ -125,7 +127,7 @@ def test_with_an_alternative_all_is_derived_and_answered_as_before(
 ) -> None:
     for example, one in swappable:
         swapped = with_call(example, one, one.other)
-        assert unresolved(swapped) == []
+        assert list_unresolved_values(swapped) == []
         world = World.open(example.world.seed, example.world.servers, example.world.size)
         for step, digest in zip(swapped.steps, example.digests[1:], strict=True):
             assert tuple(world.call(call.name, call.arguments or {}).text for call in step.calls) == step.observations
@@ -139,7 +141,7 @@ def test_success_accepts_an_alternative_and_the_reward_does_not_change(
     for example, one in swappable:
         rollout = run(example, with_call(example, one, one.other))
         reward = rollout.reward
-        assert reward and reward.accepted and is_success(reward) and judged(example, rollout) == SUCCESS
+        assert reward and reward.accepted and is_success(reward) and judge_rollout(example, rollout) == SUCCESS
         assert replace(reward, accepted=False) == score(example.steps, example.edges, rollout.calls)
         assert not is_success(replace(reward, accepted=False))
         plain = replace(example, alternatives=())
@@ -179,7 +181,7 @@ def test_another_read_is_no_success(swappable: list[tuple[Example, Alternative]]
     for example, one in swappable:
         for other in other_reads(example, one):
             rollout = run(example, with_call(example, one, other))
-            assert rollout.reward and not rollout.reward.accepted and judged(example, rollout) != SUCCESS
+            assert rollout.reward and not rollout.reward.accepted and judge_rollout(example, rollout) != SUCCESS
             tried += 1
     assert tried > 10
 
@@ -228,8 +230,8 @@ def test_only_what_is_made_to_look_up_has_alternatives(chains: list[Example]) ->
     for example in chains:
         assert find_alternatives(example, ()) == ()
         places = {(one.step, one.call) for one in example.alternatives}
-        kept = [look_up(example, one) for one in example.alternatives]
-        assert {(one.step, one.call) for one in find_alternatives(example, kept)} == places
+        look_ups = [look_up(example, one) for one in example.alternatives]
+        assert {(one.step, one.call) for one in find_alternatives(example, look_ups)} == places
 
 
 @pytest.mark.parametrize(("condition", "serves"), [("", True), (" But only if its files are more than 1.", False)])
@@ -255,10 +257,10 @@ def test_an_alternative_that_shows_something_else_is_rejected(swappable: list[tu
 def test_mending_drops_the_alternatives_of_what_changes(swappable: list[tuple[Example, Alternative]]) -> None:
     changed = 0
     for example, one in swappable:
-        assert mended(example.id, example, as_it_is(example)) == example
+        assert apply_edits(example.id, example, as_it_is(example)) == example
         calls = as_it_is(with_call(example, one, one.other)).calls
         try:
-            made = mended("new", example, replace(as_it_is(example), calls=calls))
+            made = apply_edits("new", example, replace(as_it_is(example), calls=calls))
         except Rejected as reason:
             assert "that nobody gave" in str(reason)  # words that a person edits are read more strictly
             continue

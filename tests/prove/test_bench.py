@@ -1,4 +1,4 @@
-"""The scripted rollouts that `make bench` times are whole ones: in real worlds, to the end, with a reward."""
+"""The scripted rollouts that `make bench` times are complete: in real worlds, to the end, with a reward."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from training_worker.prove.trajectory import Example
 
 
 @pytest.mark.parametrize(("count", "together"), [(5, 1), (10, 2)])
-def test_a_script_makes_as_many_calls_as_asked_and_is_scored(chains: list[Example], count: int, together: int) -> None:
+def test_a_script_makes_as_many_calls_as_requested_and_is_scored(
+    chains: list[Example], count: int, together: int
+) -> None:
     for example in chains:
         made = rollouts.roll(*rollouts.script(example, count, together))
         assert made.valid and made.end == "answered" and len(made.calls) == count

@@ -1,4 +1,4 @@
-"""An evaluation: what it keeps, how it goes on, what its report says, and how two of them compare."""
+"""An evaluation: what it stores, how it resumes, what its report says, and how two of them compare."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 from prove_web.experiments.management.commands.evaluate import Command
 from tests.prove.serving import Serve
 from training_worker.prove.benchmarks import results_text
-from training_worker.prove.benchmarks.compare import NotComparable, mcnemar, paired, require_comparable
-from training_worker.prove.benchmarks.environment import NotInstalled, installed
-from training_worker.prove.benchmarks.intervals import mean, scored, wilson
+from training_worker.prove.benchmarks.compare import NotComparable, compare_shared_tasks, mcnemar, require_comparable
+from training_worker.prove.benchmarks.environment import NotInstalled, find_interpreter
+from training_worker.prove.benchmarks.intervals import estimate_score, mean, wilson
 from training_worker.prove.benchmarks.policies import endpoint_policy
-from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, selected
+from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, select_items
 from training_worker.prove.benchmarks.report import pass_hat
 from training_worker.prove.benchmarks.results import ITEMS, REPORT, Results, ResultsTaken, folder_of, results_in
 from training_worker.prove.benchmarks.runner import IN_A_ROW, evaluate
-from training_worker.prove.chat import Scripted, parse_calls
+from training_worker.prove.chat import ScriptedModel, parse_calls
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.trajectory import Message, Rollout, ToolCall, UnreadableData
 
@@ -54,8 +54,8 @@ class Echo:
 
 
 def saying(text: str = "") -> Policy:
-    """Says a text, or by default what is right."""
-    return Policy(model=text or "right", speak=lambda item: Scripted([text or item.id]))
+    """Return a policy that says a text, or by default the right one."""
+    return Policy(model=text or "right", speak=lambda item: ScriptedModel([text or item.id]))
 
 
 def evaluated(policy: Policy, folder: Path, **more: object) -> tuple[object, dict[str, Result]]:
@@ -63,7 +63,7 @@ def evaluated(policy: Policy, folder: Path, **more: object) -> tuple[object, dic
         return evaluate(Echo(), policy, Echo().items(), results, **more), dict(results.done)  # type: ignore[arg-type]
 
 
-def test_who_is_right_scores_all_and_who_is_not_nothing(tmp_path: Path) -> None:
+def test_a_right_policy_scores_all_and_a_wrong_one_nothing(tmp_path: Path) -> None:
     for policy, share in ((saying(), 1.0), (saying("no"), 0.0)):
         report, done = evaluated(policy, tmp_path / policy.model)
         assert report.overall.accuracy == share and report.complete and len(done) == 30
@@ -74,10 +74,10 @@ def test_who_is_right_scores_all_and_who_is_not_nothing(tmp_path: Path) -> None:
 def test_a_second_evaluation_asks_nothing_and_reports_the_same(tmp_path: Path) -> None:
     first = evaluated(saying(), tmp_path)
 
-    def unasked(item: Item) -> Scripted:
+    def never_called(item: Item) -> ScriptedModel:
         raise AssertionError("asked again")
 
-    assert evaluated(replace(saying(), speak=unasked), tmp_path) == first
+    assert evaluated(replace(saying(), speak=never_called), tmp_path) == first
 
 
 KILLED = """
@@ -99,11 +99,11 @@ def test_killed_half_way_and_resumed_it_reports_the_same(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("lost", [1, 5, 40])
 def test_a_torn_last_line_is_forgotten(tmp_path: Path, lost: int) -> None:
-    whole = evaluated(saying(), tmp_path)
+    complete = evaluated(saying(), tmp_path)
     lines = (tmp_path / ITEMS).read_bytes()
     (tmp_path / ITEMS).write_bytes(lines[:-lost])
-    assert len(results_in(tmp_path)) >= 29  # who only reads changes nothing
-    assert evaluated(saying(), tmp_path) == whole
+    assert len(results_in(tmp_path)) >= 29  # a mere read changes nothing
+    assert evaluated(saying(), tmp_path) == complete
     assert len((tmp_path / ITEMS).read_bytes().splitlines()) == 30
 
 
@@ -132,12 +132,12 @@ def test_two_evaluations_do_not_write_to_one_folder(tmp_path: Path) -> None:
 
 
 def failing(*ids: str) -> Policy:
-    """Right, but for these items out of reach."""
+    """Return a policy that is right, except that it cannot reach these items."""
 
-    def speak(item: Item) -> Scripted:
+    def speak(item: Item) -> ScriptedModel:
         if item.id in ids:
             raise NotRun("the endpoint is away")
-        return Scripted([item.id])
+        return ScriptedModel([item.id])
 
     return replace(saying(), speak=speak)
 
@@ -146,7 +146,7 @@ def test_what_could_not_be_run_counts_in_no_score_and_is_tried_again(tmp_path: P
     report, done = evaluated(failing("item-0", "item-1", "item-3"), tmp_path)
     assert [(one.asked, one.run, one.score.accuracy) for one in report.categories] == [(15, 14, 1.0), (15, 13, 1.0)]
     assert len(done) == 27 and not report.complete and set(report.not_run) == {"item-0", "item-1", "item-3"}
-    text = "\n".join(results_text.lines(report))
+    text = "\n".join(results_text.iter_report_notes(report))
     assert "3 were not run" in text and "the endpoint is away" in text
     assert evaluated(saying(), tmp_path)[0].complete
 
@@ -169,12 +169,12 @@ def test_ctrl_c_keeps_what_is_finished_and_goes_on_to_the_caller(tmp_path: Path)
 
 
 def test_without_all_categories_there_is_no_overall_score(tmp_path: Path) -> None:
-    items = selected(Echo().items(), ["odd"], 4)
+    items = select_items(Echo().items(), ["odd"], 4)
     assert [item.id for item in items] == ["item-1", "item-3", "item-5", "item-7"]
     with Results(tmp_path, identity_of(Echo(), saying())) as results:
         report = evaluate(Echo(), saying(), items, results)
-    assert report.overall is None and "no overall score" in "\n".join(results_text.lines(report))
-    assert [row[:2] for row in results_text.rows(report)] == [("odd", "4 of 4")]
+    assert report.overall is None and "no overall score" in "\n".join(results_text.iter_report_notes(report))
+    assert [row[:2] for row in results_text.iter_report_rows(report)] == [("odd", "4 of 4")]
 
 
 @settings(max_examples=20)
@@ -200,15 +200,15 @@ def test_the_overall_score_is_the_unweighted_mean_and_surer_than_its_parts() -> 
 @settings(max_examples=20)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.randoms())
 def test_the_interval_of_a_mean_holds_it_and_does_not_know_an_order(values: list[float], random: Random) -> None:
-    score = scored(values)
+    score = estimate_score(values)
     assert score and -1e-9 <= score.low <= score.accuracy <= score.high <= 1 + 1e-9
-    again = scored(random.sample(values, len(values)))
+    again = estimate_score(random.sample(values, len(values)))
     assert again and (again.low, again.high) == pytest.approx((score.low, score.high), abs=1e-9)
-    assert scored([]) is None
+    assert estimate_score([]) is None
 
 
 def test_where_all_are_alike_the_interval_is_that_of_a_share() -> None:
-    assert scored([0.0] * 20) == wilson(0.0, 20) and scored([1.0] * 20) == wilson(1.0, 20)
+    assert estimate_score([0.0] * 20) == wilson(0.0, 20) and estimate_score([1.0] * 20) == wilson(1.0, 20)
 
 
 @given(st.integers(0, 5), st.integers(2, 5))
@@ -221,24 +221,24 @@ def test_pass_hat_is_the_share_of_draws_that_all_pass(passed: int, trials: int) 
 
 
 def test_trials_of_a_task_are_one_task_to_the_report(tmp_path: Path) -> None:
-    items = selected(Echo().items(), ["even"], 4, trials=3)
+    items = select_items(Echo().items(), ["even"], 4, trials=3)
     assert [item.id for item in items[:4]] == ["item-0", "item-0#2", "item-0#3", "item-2"]
     assert {item.task for item in items} == {"item-0", "item-2", "item-4", "item-6"}
-    first = replace(saying(), speak=lambda item: Scripted([item.id if item.trial == 1 else "no"]))
+    first = replace(saying(), speak=lambda item: ScriptedModel([item.id if item.trial == 1 else "no"]))
     with Results(tmp_path, identity_of(Echo(), first)) as results:
         report = evaluate(Echo(), first, items, results)
     (even,) = report.categories
     assert even.pass_hat == (pytest.approx(1 / 3), 0.0, 0.0) and even.score.accuracy == pytest.approx(1 / 3)
-    assert "even: pass^1 33.3%, pass^2 0.0%" in "\n".join(results_text.lines(report))
+    assert "even: pass^1 33.3%, pass^2 0.0%" in "\n".join(results_text.iter_report_notes(report))
 
 
 def test_a_graded_comparison_gives_a_difference_with_its_interval(tmp_path: Path) -> None:
     _, done = evaluated(saying(), tmp_path)
     half = {id: replace(result, score=0.5, passed=False) for id, result in done.items()}
     mixed = {id: replace(result, score=0.5 + 0.01 * number) for number, (id, result) in enumerate(half.items())}
-    found = paired(half, mixed)
+    found = compare_shared_tasks(half, mixed)
     assert found.low < found.difference < found.high and found.p < 0.001 and len(found.gained) == 29
-    assert paired(mixed, mixed).p == 1.0
+    assert compare_shared_tasks(mixed, mixed).p == 1.0
 
 
 @settings(max_examples=20)
@@ -253,7 +253,7 @@ def test_any_two_graded_evaluations_compare_and_turn_round(scores: list[tuple[fl
             for id, score in graded.items()
         }
 
-    there, back = paired(side(0), side(1)), paired(side(1), side(0))
+    there, back = compare_shared_tasks(side(0), side(1)), compare_shared_tasks(side(1), side(0))
     assert 0 < there.p <= 1 and back.p == pytest.approx(there.p, abs=0.05)
     assert (there.gained, there.lost) == (back.lost, back.gained)
     assert there.low - 1e-9 <= there.difference <= there.high + 1e-9
@@ -264,14 +264,14 @@ def test_a_comparison_names_what_flipped_each_way(tmp_path: Path) -> None:
     _, wrong = evaluated(saying("no"), tmp_path / "b")
     mixed = {**wrong, "item-4": right["item-4"], "item-9": right["item-9"]}
     other = {**wrong, "item-5": right["item-5"]}
-    found = paired(mixed, other)
+    found = compare_shared_tasks(mixed, other)
     assert (found.gained, found.lost) == (("item-5",), ("item-4", "item-9"))
     assert found.p == mcnemar(1, 2) == pytest.approx(1.0)
-    assert paired(right, right).p == 1.0
-    assert paired(wrong, right).p == pytest.approx(2 * 0.5**30)
-    assert "30 gained: item-0" in "\n".join(results_text.compared(paired(wrong, right)))
+    assert compare_shared_tasks(right, right).p == 1.0
+    assert compare_shared_tasks(wrong, right).p == pytest.approx(2 * 0.5**30)
+    assert "30 gained: item-0" in "\n".join(results_text.format_comparison(compare_shared_tasks(wrong, right)))
     with pytest.raises(NotComparable):
-        paired(right, {})
+        compare_shared_tasks(right, {})
 
 
 def test_versions_of_a_benchmark_do_not_compare() -> None:
@@ -283,9 +283,9 @@ def test_versions_of_a_benchmark_do_not_compare() -> None:
         require_comparable(identity, replace(identity, settings={"user": "other"}))
 
 
-def test_a_benchmark_that_is_not_installed_is_said_to_be_so_with_the_remedy(tmp_path: Path) -> None:
+def test_a_benchmark_that_is_not_installed_is_reported_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(NotInstalled, match="evaluate bfcl --install"):
-        installed(tmp_path, "bfcl")
+        find_interpreter(tmp_path, "bfcl")
 
 
 def test_the_documents_name_the_options_that_there_are() -> None:
@@ -297,14 +297,14 @@ def test_the_documents_name_the_options_that_there_are() -> None:
 
 
 @pytest.mark.parametrize("fields", [True, False])
-def test_a_call_that_a_server_tells_twice_is_made_once(serve: Serve, tmp_path: Path, fields: bool) -> None:
+def test_a_call_that_a_server_sends_twice_is_made_once(serve: Serve, tmp_path: Path, fields: bool) -> None:
     tagged = 'Let me see. <tool_call>{"name": "ls", "arguments": {"a": true}}</tool_call>'
-    told_in_a_field = {"tool_calls": [{"function": {"name": "ls", "arguments": '{"a": true}'}}]} if fields else {}
-    served = serve(lambda asked: {"content": tagged, **told_in_a_field})
+    tool_calls = {"tool_calls": [{"function": {"name": "ls", "arguments": '{"a": true}'}}]} if fields else {}
+    served = serve(lambda body: {"content": tagged, **tool_calls})
     with Endpoint(served.settings(tmp_path)) as endpoint:
         policy = endpoint_policy(endpoint, temperature=0.5)
         model = policy.speak(Item("a", "b"))
         text = model.reply([Message("user", "What is there?")], [])
     assert parse_calls(text) == (ToolCall("ls", {"a": True}),) and text.startswith("Let me see.")
     assert model.tokens == 10  # type: ignore[attr-defined]
-    assert served.asked[0]["temperature"] == policy.sampling["temperature"] == 0.5
+    assert served.requests[0]["temperature"] == policy.sampling["temperature"] == 0.5

@@ -1,4 +1,4 @@
-"""The behaviour suite: who does the ground truth passes all of it, and each offence fails the behaviour it is about."""
+"""The behaviour suite: the ground truth passes all of it, and each offence fails the behaviour it is about."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from training_worker.prove.benchmarks.behaviour.error_recovery import AWAY
 from training_worker.prove.benchmarks.behaviour.injected_text import PHRASINGS, PlantedWorld
 from training_worker.prove.benchmarks.policies import silent
 from training_worker.prove.benchmarks.protocol import Item, Policy, Result, Style
-from training_worker.prove.chat import ChatModel, Scripted, write_calls
+from training_worker.prove.chat import ChatModel, ScriptedModel, write_calls
 from training_worker.prove.rollout import demonstration
-from training_worker.prove.synthesis.validate import holds
+from training_worker.prove.synthesis.validate import require_valid
 from training_worker.prove.trajectory import Example, Message, ToolCall
 
 ROOT = Path(__file__).parents[2]
@@ -48,14 +48,14 @@ def texts_of(example: Example) -> list[str]:
 
 
 def persistent(texts: Sequence[str]) -> ChatModel:
-    return Persistent(Scripted(texts))
+    return Persistent(ScriptedModel(texts))
 
 
 @pytest.mark.long
 def test_every_behaviour_has_its_cases_and_all_hold_in_a_replay(suite: Behaviours) -> None:
     assert [len(suite.cases[name]) for name in CATEGORIES] == [COUNT] * 7
     for case in suite.by_id.values():
-        holds(case.example)
+        require_valid(case.example)
 
 
 def test_the_same_seed_gives_the_same_cases(suite: Behaviours, graphs: Path) -> None:
@@ -69,7 +69,7 @@ def test_the_oracle_passes_everything_and_a_silent_model_where_nothing_is_due(su
 
 
 class Eager:
-    """Calls the first tool there is, whatever is asked, as long as it has called nothing."""
+    """Calls the first tool that is offered, for any request, unless it has already called one."""
 
     def __init__(self, model: ChatModel):
         self.model = model
@@ -83,7 +83,7 @@ class Eager:
 
 
 class Credulous:
-    """Does at once whatever a tool's answer tells it to call."""
+    """Makes any call that a tool's answer demands, at once."""
 
     def __init__(self, model: ChatModel):
         self.model, self.heard = model, ""
@@ -107,18 +107,18 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def short_of_breath(suite: Behaviours, item: Item) -> ChatModel:
-    """Takes six steps and says that it is done."""
+    """Return a model that takes six steps and says that it is done."""
     texts = texts_of(suite.by_id[item.id].example)
     calls = [place for place, text in enumerate(texts) if "<tool_call>" in text]
     return persistent([text for place, text in enumerate(texts) if place not in calls[6:]])
 
 
 def discouraged(suite: Behaviours, item: Item) -> ChatModel:
-    """Gives up when something fails."""
+    """Return a model that gives up when something fails."""
 
     class Discouraged:
         def __init__(self) -> None:
-            self.model = Scripted(texts_of(suite.by_id[item.id].example))
+            self.model = ScriptedModel(texts_of(suite.by_id[item.id].example))
 
         def reply(self, messages: Sequence[Message], tools: Tools) -> str:
             if any(one.role == "tool" and one.content == AWAY for one in messages):
@@ -137,26 +137,26 @@ def eager(suite: Behaviours, item: Item) -> ChatModel:
 
 
 def inventive(suite: Behaviours, item: Item) -> ChatModel:
-    """Calls the tool that the task wants, and that is not there."""
+    """Return a model that calls the tool which the task wants and which is not offered."""
     if item.category != "missing function":
         return suite.oracle(item)
     return persistent([write_calls([ToolCall("do_what_is_asked", {})]), "Done."])
 
 
 def presumptuous(suite: Behaviours, item: Item) -> ChatModel:
-    """Makes the call at once for which a value was still to be asked for."""
+    """Return a model that makes a call at once instead of a request for its missing value."""
     if item.category != "missing parameter":
         return suite.oracle(item)
     example, tool = suite.by_id[item.id].example, suite.by_id[item.id].catch.split(" of ")[1].split()[0]
-    asked = example.acts.index("ask")
-    early = next(step for step in example.steps if step.turn > asked and step.calls[0].name == tool)
+    question_turn = example.acts.index("ask")
+    early = next(step for step in example.steps if step.turn > question_turn and step.calls[0].name == tool)
     texts = texts_of(example)
-    place = texts.index(example.answers[asked])
+    place = texts.index(example.answers[question_turn])
     return persistent([*texts[:place], write_calls(early.calls), *texts[place:]])
 
 
 def distracted(suite: Behaviours, item: Item) -> ChatModel:
-    """Looks first at something that another server has."""
+    """Return a model that first reads something from another server."""
     if item.category != "distractors":
         return suite.oracle(item)
     example = suite.by_id[item.id].example
@@ -198,9 +198,9 @@ def cases_of_injection(suite: Behaviours) -> Iterator[tuple[Item, Example, Plant
 def test_what_is_planted_is_read_is_possible_and_is_offered(suite: Behaviours) -> None:
     for item, example, world in cases_of_injection(suite):
         planted = world.planted
-        told = suite.attempt(item, Policy(model="oracle", speak=suite.oracle)).rollout
+        rollout = suite.attempt(item, Policy(model="oracle", speak=suite.oracle)).rollout
         heard = "".join(
-            text for one in told.transcript if one.role == "tool" for text in strings(json.loads(one.content))
+            text for one in rollout.transcript if one.role == "tool" for text in strings(json.loads(one.content))
         )
         assert planted.text in heard and planted.call.name in example.candidates
         assert planted.call.name not in {call.name for step in example.steps for call in step.calls}
@@ -232,17 +232,17 @@ def test_a_further_look_is_no_offence_and_another_write_is(suite: Behaviours) ->
             if name in wanted or name == world.planted.call.name or tool.required:
                 continue
             more = [write_calls([ToolCall(name, {})]), *texts]
-            policy = Policy(model="curious", speak=lambda item, more=more: Scripted(more))  # type: ignore[misc]
-            told = suite.attempt(item, policy)
-            assert tool.writes or told.passed, told.why
+            policy = Policy(model="curious", speak=lambda item, more=more: ScriptedModel(more))  # type: ignore[misc]
+            result = suite.attempt(item, policy)
+            assert tool.writes or result.passed, result.why
             looks += not tool.writes
         write = next((step for step in example.steps if TOOLS[step.calls[0].name][1].writes), None)
         if write:
             place = texts.index(write_calls(write.calls))
             twice = [*texts[: place + 1], texts[place], *texts[place + 1 :]]
-            told = suite.attempt(item, Policy(model="twice", speak=lambda item, t=twice: Scripted(t)))  # type: ignore[misc]
-            writes += told.failure == "unasked_write"
-            assert told.failure in ("unasked_write", "refused_call")
+            result = suite.attempt(item, Policy(model="twice", speak=lambda item, t=twice: ScriptedModel(t)))  # type: ignore[misc]
+            writes += result.failure == "unasked_write"
+            assert result.failure in ("unasked_write", "refused_call")
     assert looks and writes
 
 

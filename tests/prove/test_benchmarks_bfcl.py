@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse
 
-from tests.prove.serving import MODEL, Asked, Serve
+from tests.prove.serving import MODEL, RequestBody, Serve
 from training_worker.prove.benchmarks.bfcl.benchmark import Bfcl
 from training_worker.prove.benchmarks.bfcl.examples import base_examples
-from training_worker.prove.benchmarks.environment import BFCL, NotInstalled, installed
+from training_worker.prove.benchmarks.environment import BFCL, NotInstalled, find_interpreter
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
-from training_worker.prove.benchmarks.protocol import Item, Policy, Style, identity_of, selected
+from training_worker.prove.benchmarks.protocol import Item, Policy, Style, identity_of, select_items
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.results import REPORT, Results, results_in
 from training_worker.prove.benchmarks.runner import evaluate
-from training_worker.prove.chat import Scripted, write_calls
+from training_worker.prove.chat import ScriptedModel, write_calls
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.synthesis.quality import ROWS, measure
 from training_worker.prove.trajectory import ToolCall
@@ -39,7 +39,7 @@ FEW = 3  # items of each category
 @pytest.fixture(scope="module")
 def bfcl() -> Iterator[Bfcl]:
     try:
-        python = installed(ENVIRONMENT, "bfcl")
+        python = find_interpreter(ENVIRONMENT, "bfcl")
     except NotInstalled as reason:
         pytest.skip(str(reason))
     with Bfcl(python) as benchmark:
@@ -48,18 +48,18 @@ def bfcl() -> Iterator[Bfcl]:
 
 def run(bfcl: Bfcl, policy: Policy, folder: Path, items: tuple[Item, ...] = (), parallel: int = 2) -> Report:
     with Results(folder, identity_of(bfcl, policy)) as results:
-        return evaluate(bfcl, policy, items or selected(bfcl.items(), limit=FEW), results, parallel)
+        return evaluate(bfcl, policy, items or select_items(bfcl.items(), limit=FEW), results, parallel)
 
 
 def first(bfcl: Bfcl) -> tuple[Item, ...]:
-    return selected(bfcl.items(), ["base"], 1)
+    return select_items(bfcl.items(), ["base"], 1)
 
 
 def saying(*texts: str, style: Style = "tools") -> Policy:
-    return Policy(model="scripted", speak=lambda item: Scripted(texts), style=style)
+    return Policy(model="scripted", speak=lambda item: ScriptedModel(texts), style=style)
 
 
-def test_the_benchmark_is_whole_and_of_the_version_that_is_installed(bfcl: Bfcl) -> None:
+def test_the_benchmark_is_complete_and_of_the_installed_version(bfcl: Bfcl) -> None:
     names = [item.category for item in bfcl.items()]
     assert {name: names.count(name) for name in bfcl.categories} == dict.fromkeys(bfcl.categories, 200)
     assert f"bfcl-eval=={bfcl.version}" in BFCL and bfcl.suite.steps == 20
@@ -78,23 +78,23 @@ def test_an_oracle_scores_all_and_a_silent_model_nothing_and_again(bfcl: Bfcl, t
         assert once == twice
 
 
-def oracle_behind_an_api(bfcl: Bfcl) -> Callable[[Asked], dict[str, Any]]:
-    """Finds the turn by what the user has said and how many tools there are, and makes its calls in one step."""
+def oracle_behind_an_api(bfcl: Bfcl) -> Callable[[RequestBody], dict[str, Any]]:
+    """Return an endpoint that finds the turn by the user's words and the number of tools, and makes all its calls."""
     known: dict[tuple[int, tuple[str, ...]], tuple[ToolCall, ...]] = {}
-    for item in selected(bfcl.items(), limit=FEW):
+    for item in select_items(bfcl.items(), limit=FEW):
         entry, said = bfcl.suite.entries[item.id], []
-        tools = len(bfcl.suite.offered(entry))
+        tools = len(bfcl.suite.list_initial_functions(entry))
         for turn, words in enumerate(entry.turns):
             said += words or [bfcl.suite.more_tools]
-            tools += len(bfcl.suite.added(entry, turn))
+            tools += len(bfcl.suite.list_added_functions(entry, turn))
             known[tools, tuple(said)] = entry.truth[turn]
 
-    def answer(asked: Asked) -> dict[str, Any]:
-        messages = asked["messages"]
+    def answer(body: RequestBody) -> dict[str, Any]:
+        messages = body["messages"]
         if messages[-1]["role"] == "tool":
             return {"content": "Done."}
         said = tuple(message["content"] for message in messages if message["role"] == "user")
-        return {"content": None, "tool_calls": [as_api(call) for call in known[len(asked["tools"]), said]]}
+        return {"content": None, "tool_calls": [as_api(call) for call in known[len(body["tools"]), said]]}
 
     return answer
 
@@ -103,14 +103,16 @@ def as_api(call: ToolCall) -> dict[str, Any]:
     return {"id": "x", "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
 
 
-def test_an_oracle_behind_an_endpoint_scores_all_and_costs_are_told(bfcl: Bfcl, serve: Serve, tmp_path: Path) -> None:
+def test_an_oracle_behind_an_endpoint_scores_all_and_costs_are_reported(
+    bfcl: Bfcl, serve: Serve, tmp_path: Path
+) -> None:
     served = serve(oracle_behind_an_api(bfcl))
     with Endpoint(served.settings(tmp_path / "answers")) as endpoint:
         report = run(bfcl, endpoint_policy(endpoint, temperature=0.001), tmp_path / "out")
     assert report.overall and report.overall.accuracy == 1.0
     assert report.tokens == 10 * report.steps > 0 and report.calls > 0
-    assert {asked["temperature"] for asked in served.asked} == {0.001}
-    roles = [[message["role"] for message in asked["messages"]] for asked in served.asked]
+    assert {body["temperature"] for body in served.requests} == {0.001}
+    roles = [[message["role"] for message in body["messages"]] for body in served.requests]
     assert all(one[0] == "user" for one in roles), "BFCL adds no system text to models that have tool calls"
 
 
@@ -119,10 +121,10 @@ def test_killed_half_way_and_resumed_the_command_reports_the_same(bfcl: Bfcl, se
     (tmp_path / "benchmarks" / "bfcl-env").symlink_to(ENVIRONMENT.absolute())
     answer, started = oracle_behind_an_api(bfcl), []
 
-    def killing(asked: Asked) -> dict[str, Any]:
-        if len(served.asked) >= 25 and results_in(tmp_path / "killed"):
+    def killing(body: RequestBody) -> dict[str, Any]:
+        if len(served.requests) >= 25 and results_in(tmp_path / "killed"):
             started[0].send_signal(signal.SIGKILL)
-        return answer(asked)
+        return answer(body)
 
     def command() -> tuple[int, bytes]:
         arguments = ["--endpoint", served.url, "--model", MODEL, "--limit", str(FEW), "--out", str(tmp_path / "killed")]
@@ -205,7 +207,7 @@ def test_malformed_calls_of_an_endpoint_end_their_turn_and_errors_of_it_are_no_f
         ("too-long", JSONResponse({"error": "This model's maximum context length is 512 tokens"}, 400)),
         ("no-completion", JSONResponse({"hello": 1})),
     ):
-        served = serve(lambda asked, answer=answer: answer)
+        served = serve(lambda body, answer=answer: answer)
         with Endpoint(served.settings(tmp_path / f"{name}-answers")) as endpoint:
             report = run(bfcl, endpoint_policy(endpoint), tmp_path / name, first(bfcl))
         if name == "malformed":
@@ -218,10 +220,10 @@ def test_malformed_calls_of_an_endpoint_end_their_turn_and_errors_of_it_are_no_f
 
 def test_held_out_functions_are_offered_from_their_turn_on(bfcl: Bfcl) -> None:
     for entry in bfcl.suite.entries.values():
-        names = [function["name"] for function in bfcl.suite.offered(entry)]
+        names = [function["name"] for function in bfcl.suite.list_initial_functions(entry)]
         for turn, missing in entry.held_out.items():
             assert not entry.turns[turn] and not set(missing) & set(names)
-            assert tuple(function["name"] for function in bfcl.suite.added(entry, turn)) == missing
+            assert tuple(function["name"] for function in bfcl.suite.list_added_functions(entry, turn)) == missing
 
 
 def test_a_model_without_tool_calls_is_prompted_and_answered_in_words(bfcl: Bfcl, tmp_path: Path) -> None:
@@ -241,12 +243,12 @@ def in_notation(calls: tuple[ToolCall, ...]) -> str:
 
 
 def test_an_oracle_that_leaves_out_or_changes_a_call_fails_in_the_checkers_words(bfcl: Bfcl, tmp_path: Path) -> None:
-    def careless(item: Item) -> Scripted:
+    def careless(item: Item) -> ScriptedModel:
         truth = bfcl.suite.entries[item.id].truth
-        kept = [turn[: -1 if turn is truth[-1] else None] for turn in truth]
-        return Scripted(text for turn in kept for text in ([write_calls(turn), ""] if turn else [""]))
+        shortened = [turn[: -1 if turn is truth[-1] else None] for turn in truth]
+        return ScriptedModel(text for turn in shortened for text in ([write_calls(turn), ""] if turn else [""]))
 
-    items = selected(bfcl.items(), ["base"], 20)
+    items = select_items(bfcl.items(), ["base"], 20)
     report = run(bfcl, Policy(model="careless", speak=careless), tmp_path, items)
     words = {"empty_turn_model_response", "instance_state_mismatch", "execution_response_mismatch"}
     assert set(report.failures) == words and sum(report.failures.values()) == 20 - report.categories[0].passed

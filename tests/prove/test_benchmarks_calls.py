@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from training_worker.prove.benchmarks.bfcl.conversation import Conversation
 from training_worker.prove.benchmarks.bfcl.entries import Entry
-from training_worker.prove.benchmarks.bfcl.inside.calls import NOTHING, written
+from training_worker.prove.benchmarks.bfcl.inside.calls import NOTHING, format_python_call
 from training_worker.prove.benchmarks.bfcl.inside.notation import read_calls
 from training_worker.prove.benchmarks.policies import silent
 from training_worker.prove.benchmarks.protocol import Policy
@@ -25,7 +25,7 @@ from training_worker.prove.chat import write_calls
 from training_worker.prove.trajectory import ToolCall
 
 ROOT = Path(__file__).parents[2]
-NAMES = {"cd", "post_tweet", "__import__", "eval(x)", "a.b"}  # even were such names documented
+NAMES = {"cd", "post_tweet", "__import__", "eval(x)", "a.b"}  # even if such names were documented
 EVIL = "__import__('os').system('touch /tmp/evil')"
 TEXTS = st.text(max_size=20) | st.sampled_from([EVIL, "cd", "a'); evil('", 'x"""', "\\", "{x}", "\ud800", "None"])
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -37,7 +37,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(st.sampled_from(sorted(NAMES)) | TEXTS, st.dictionaries(TEXTS | st.sampled_from(["folder", "b"]), VALUES))
 def test_a_call_is_a_documented_name_with_literals_or_nothing(name: str, arguments: dict[str, Any]) -> None:
-    text = written((name, arguments), NAMES)
+    text = format_python_call((name, arguments), NAMES)
     node = ast.parse(text, mode="eval").body
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     if text == NOTHING:
@@ -50,17 +50,17 @@ def test_a_call_is_a_documented_name_with_literals_or_nothing(name: str, argumen
     "name", [EVIL, "cd.__class__", "os.system", "eval", "print", "cd(); evil", "cd\n", "", "eval(x)", "a.b"]
 )
 def test_a_name_that_is_no_documented_plain_one_is_not_called(name: str) -> None:
-    assert written((name, {}), NAMES) == NOTHING
+    assert format_python_call((name, {}), NAMES) == NOTHING
 
 
 @pytest.mark.parametrize("key", ["folder=evil(), x", "a b", "", "__class__", "_x", "lambda", "**evil()", "\uff46older"])
 def test_an_argument_without_a_plain_name_is_not_passed(key: str) -> None:
-    assert written(("cd", {key: 1}), NAMES) == NOTHING
+    assert format_python_call(("cd", {key: 1}), NAMES) == NOTHING
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [1, {"x": float("-inf")}]])
 def test_a_number_without_a_literal_is_not_passed(value: Any) -> None:
-    assert written(("cd", {"folder": value}), NAMES) == NOTHING
+    assert format_python_call(("cd", {"folder": value}), NAMES) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_notation_of_the_prompt_is_read(text: str, calls: list[Any]) -> None
 )  # fmt: skip
 def test_what_is_not_in_the_notation_is_no_call(text: str) -> None:
     calls = read_calls(text)
-    assert calls is None or calls in ([], [("f", {"x": 1})])  # a bracket that lacks is added
+    assert calls is None or calls in ([], [("f", {"x": 1})])  # a missing bracket is added
 
 
 def test_an_answer_of_any_length_is_read() -> None:

@@ -18,22 +18,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import JSONResponse, Response
 
-from tests.prove.serving import MODEL, Asked, Serve
+from tests.prove.serving import MODEL, RequestBody, Serve
 from training_worker.prove.benchmarks.confined.rpc_client import ChildFailed
-from training_worker.prove.benchmarks.environment import TAU2, NotInstalled, installed
+from training_worker.prove.benchmarks.environment import TAU2, NotInstalled, find_interpreter
 from training_worker.prove.benchmarks.policies import endpoint_policy
-from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, Result, identity_of, selected
-from training_worker.prove.benchmarks.registry import NotKnown, known, opened
+from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, Result, identity_of, select_items
+from training_worker.prove.benchmarks.registry import NotKnown, get_benchmark_spec, open_benchmark
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.request import SILENT, have_done
 from training_worker.prove.benchmarks.request import EvaluationRequest as Evaluation
 from training_worker.prove.benchmarks.results import Results, results_in
 from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.tau2.benchmark import Tau2
-from training_worker.prove.benchmarks.tau2.inside.arithmetic import computed
+from training_worker.prove.benchmarks.tau2.inside.arithmetic import evaluate_expression
 from training_worker.prove.benchmarks.tau2.suite import Task, script
 from training_worker.prove.benchmarks.tau2.user import TRIES, user_endpoint
-from training_worker.prove.chat import Scripted, parse_calls, write_calls
+from training_worker.prove.chat import ScriptedModel, parse_calls, write_calls
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.trajectory import ToolCall
 
@@ -46,7 +46,7 @@ USER = "user-model"
 def sound() -> Iterator[Tau2]:
     """The benchmark without a user."""
     try:
-        python = installed(ENVIRONMENT, "tau2")
+        python = find_interpreter(ENVIRONMENT, "tau2")
     except NotInstalled as reason:
         pytest.skip(str(reason))
     with Tau2(python) as benchmark:
@@ -58,7 +58,7 @@ WithUser = Callable[..., Tau2]
 
 @pytest.fixture
 def with_user(sound: Tau2, serve: Serve, tmp_path: Path) -> Iterator[WithUser]:
-    """The benchmark with a user whose answers a test gives: one after another, the last for ever."""
+    """The benchmark with a user whose answers a test gives, one after another; the last one repeats."""
     opened: list[Endpoint] = []
 
     def made(*texts: str | dict[str, Any] | Response) -> Tau2:
@@ -91,14 +91,14 @@ def first(tau2: Tau2, domain: str, wanted: Callable[[Task], bool] = lambda task:
 
 
 def saying(*texts: str) -> Policy:
-    return Policy(model="scripted", speak=lambda item: Scripted(texts))
+    return Policy(model="scripted", speak=lambda item: ScriptedModel(texts))
 
 
 def oracle(tau2: Tau2) -> Policy:
     return Policy(model="oracle", speak=tau2.oracle, kind="oracle")
 
 
-def test_the_benchmark_is_whole_and_of_the_version_that_is_installed(sound: Tau2) -> None:
+def test_the_benchmark_is_complete_and_of_the_installed_version(sound: Tau2) -> None:
     names = [item.category for item in sound.items()]
     assert {name: names.count(name) for name in sound.categories} == {"airline": 50, "retail": 114, "telecom": 114}
     assert sound.suite.package.replace(" ", "==") in TAU2 and sound.suite.data in sound.version
@@ -114,20 +114,20 @@ def test_an_oracle_scores_and_a_silent_model_gets_what_asks_for_nothing_and_nobo
     sound: Tau2, tmp_path: Path
 ) -> None:
     idle = first(sound, "retail", lambda task: not task.actions and not task.infos)
-    some = (*selected(sound.items(), ["telecom"], 3), idle, first(sound, "airline", changes))
+    some = (*select_items(sound.items(), ["telecom"], 3), idle, first(sound, "airline", changes))
     assert [one.passed for one in run(sound, oracle(sound), tmp_path / "oracle", some).categories] == [1, 1, 3]
     report = run(sound, SILENT, tmp_path / "silent", some)
     assert [one.passed for one in report.categories] == [0, 1, 0] and report.steps == 0
     assert set(report.failures) == {"db_state_mismatch", "env_assertion"}
 
 
-def both_behind_an_api(task: Task, stop: str) -> Callable[[Asked], dict[str, Any]]:
-    """Agent and user of the ground truth; each finds its next text by how often it has spoken."""
+def both_behind_an_api(task: Task, stop: str) -> Callable[[RequestBody], dict[str, Any]]:
+    """Return agent and user of the ground truth; each finds its next text by the number of its texts so far."""
     agent, user = script(task, stop)
 
-    def answer(asked: Asked) -> dict[str, Any]:
-        own = [message for message in asked["messages"] if message["role"] == "assistant"]
-        text = user[len(own)] if asked["model"] == USER else agent[len(own) - 1]  # tau2 greets for the agent
+    def answer(body: RequestBody) -> dict[str, Any]:
+        own = [message for message in body["messages"] if message["role"] == "assistant"]
+        text = user[len(own)] if body["model"] == USER else agent[len(own) - 1]  # tau2 greets for the agent
         calls = parse_calls(text)
         return {"content": None if calls else text, "tool_calls": [as_api(call) for call in calls]}
 
@@ -142,7 +142,7 @@ def test_agent_and_user_behind_endpoints_both_use_their_tools_and_do_the_same_ag
     sound: Tau2, serve: Serve, tmp_path: Path
 ) -> None:
     item = first(sound, "telecom", lambda task: {who for who, _ in task.actions} == {"user", "assistant"})
-    items, results = selected([item], trials=2), []
+    items, results = select_items([item], trials=2), []
     served = serve(both_behind_an_api(sound.suite.tasks[item.id], sound.suite.stop))
     for time in ("once", "again"):
         with (
@@ -156,12 +156,12 @@ def test_agent_and_user_behind_endpoints_both_use_their_tools_and_do_the_same_ag
         results.append(results_in(tmp_path / f"{time}-out"))
     assert results[0] == results[1]
     tools = {
-        asked["model"]: {tool["function"]["name"] for tool in asked["tools"]}
-        for asked in served.asked
-        if asked["messages"][-1]["role"] != "tool"
+        body["model"]: {tool["function"]["name"] for tool in body["tools"]}
+        for body in served.requests
+        if body["messages"][-1]["role"] != "tool"
     }
     assert "toggle_airplane_mode" in tools[USER] - tools[MODEL] and "get_customer_by_id" in tools[MODEL] - tools[USER]
-    seeds = {(asked["model"], asked.get("seed"), asked["temperature"]) for asked in served.asked}
+    seeds = {(body["model"], body.get("seed"), body["temperature"]) for body in served.requests}
     assert seeds == {(model, seed, 0.0) for model in (USER, MODEL) for seed in (None, 2)}
     rollout, other = (result.rollout for result in results[0].values())
     assert rollout == other
@@ -240,13 +240,13 @@ def test_a_user_that_is_away_or_says_nothing_is_no_failure_of_the_model(with_use
         assert isinstance(answer, Response) or f"{TRIES} times" in why
 
 
-def test_a_user_that_wakes_up_is_asked_again(with_user: WithUser, tmp_path: Path) -> None:
+def test_a_user_that_wakes_up_is_called_again(with_user: WithUser, tmp_path: Path) -> None:
     tau2 = with_user("", "", "Hello.", "###STOP###")
     result = result_of(tau2, saying("Well."), tmp_path, first(tau2, "telecom"))
     assert result.steps == 1 and result.failure == "env_assertion" and "assertion failed: assert_" in result.why
 
 
-def test_what_cannot_be_run_is_told_before_anything_is(
+def test_what_cannot_be_run_is_reported_before_anything_runs(
     sound: Tau2, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("URL", "MODEL"):
@@ -264,16 +264,16 @@ def test_what_cannot_be_run_is_told_before_anything_is(
 
 def test_an_oracle_that_leaves_something_out_fails_by_its_kind(sound: Tau2, tmp_path: Path) -> None:
     def without(calls: bool) -> Policy:
-        def speak(item: Item) -> Scripted:
+        def speak(item: Item) -> ScriptedModel:
             texts = script(sound.suite.tasks[item.id], sound.suite.stop)[0]
-            return Scripted([text for text in texts[:-1] if not calls or not parse_calls(text)] + ["Bye."])
+            return ScriptedModel([text for text in texts[:-1] if not calls or not parse_calls(text)] + ["Bye."])
 
         return replace(oracle(sound), model=f"without-{calls}", speak=speak)
 
-    telling = first(sound, "retail", lambda task: bool(task.infos and task.actions))
-    untold = result_of(sound, without(calls=False), tmp_path / "untold", telling)
-    assert (untold.failure, untold.why[:9]) == ("communication_missing", "not told:")
-    undone = result_of(sound, without(calls=True), tmp_path / "undone", telling)
+    informing = first(sound, "retail", lambda task: bool(task.infos and task.actions))
+    uninformed = result_of(sound, without(calls=False), tmp_path / "untold", informing)
+    assert (uninformed.failure, uninformed.why[:9]) == ("communication_missing", "not told:")
+    undone = result_of(sound, without(calls=True), tmp_path / "undone", informing)
     assert undone.failure in ("db_state_mismatch", "communication_missing") and not undone.rollout.calls
 
 
@@ -299,8 +299,8 @@ NUMBERS = st.integers(-10_000, 10_000)
 @given(NUMBERS, NUMBERS, st.floats(-1e6, 1e6), st.integers(1, 9))
 def test_a_calculator_computes_as_python_does(one: int, two: int, three: float, four: int) -> None:
     text = f" ({one} + {two}) * {three:.3f} - -{four} / {four} "
-    assert computed(text) == (one + two) * float(f"{three:.3f}") - -four / four
-    assert computed(f"{four}**2 // {four}", {"__builtins__": None}, {}) == four
+    assert evaluate_expression(text) == (one + two) * float(f"{three:.3f}") - -four / four
+    assert evaluate_expression(f"{four}**2 // {four}", {"__builtins__": None}, {}) == four
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_a_calculator_computes_as_python_does(one: int, two: int, three: float, 
 )
 def test_a_calculator_refuses_what_is_no_arithmetic(text: str) -> None:
     with pytest.raises(ValueError):
-        computed(text)
+        evaluate_expression(text)
 
 
 def test_a_key_goes_to_its_own_address_alone(tmp_path: Path) -> None:
@@ -336,14 +336,14 @@ def test_an_environment_without_what_is_needed_says_what_is_not_there() -> None:
         Tau2(Path("/nobody"))
 
 
-def test_an_environment_or_a_split_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(NotInstalled, match="evaluate tau2 --install"), opened("tau2", tmp_path, {}):
+def test_a_missing_environment_or_split_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(NotInstalled, match="evaluate tau2 --install"), open_benchmark("tau2", tmp_path, {}):
         pass
-    with pytest.raises(NotKnown, match="base, train, test"), opened("tau2", tmp_path, {"split": "dev"}):
+    with pytest.raises(NotKnown, match="base, train, test"), open_benchmark("tau2", tmp_path, {"split": "dev"}):
         pass
 
 
-def test_the_documents_tell_every_option() -> None:
-    told = (ROOT / "docs" / "evaluation-tau2.md").read_text("utf-8")
-    for option in known("tau2").options:
-        assert f"\n| `{option.name}` | " in told
+def test_the_documents_describe_every_option() -> None:
+    page = (ROOT / "docs" / "evaluation-tau2.md").read_text("utf-8")
+    for option in get_benchmark_spec("tau2").options:
+        assert f"\n| `{option.name}` | " in page

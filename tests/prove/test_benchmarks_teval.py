@@ -1,4 +1,4 @@
-"""T-Eval: what scores all and what nothing, what hostile answers reach, and what a folder that is not whole gives."""
+"""T-Eval: what scores all and what nothing, what hostile answers reach, and what an incomplete folder gives."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from training_worker.prove.benchmarks import results_text
 from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
 from training_worker.prove.benchmarks.environment import NotInstalled
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
-from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, identity_of, selected
-from training_worker.prove.benchmarks.registry import opened
+from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, identity_of, select_items
+from training_worker.prove.benchmarks.registry import open_benchmark
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.request import EvaluationRequest, have_done
 from training_worker.prove.benchmarks.results import Results, results_in
 from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.teval.benchmark import Teval
 from training_worker.prove.benchmarks.teval.entries import CATEGORIES, DIMENSIONS
-from training_worker.prove.chat import ChatModel, Scripted
+from training_worker.prove.chat import ChatModel, ScriptedModel
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.trajectory import Message, UnreadableData
 
@@ -40,7 +40,7 @@ def embedding(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, embedding: Path) -> Iterator[Teval]:
+def full(tmp_path_factory: pytest.TempPathFactory, embedding: Path) -> Iterator[Teval]:
     """All files, with a real embedding model in its process."""
     with Teval(written(tmp_path_factory.mktemp("teval")), embedding) as benchmark:
         yield benchmark
@@ -63,40 +63,40 @@ def test_results_lie_apart_from_the_data_that_a_person_put_there(tmp_path: Path)
 
 def run(teval: Teval, policy: Policy, folder: Path, **more: Any) -> Report:
     with Results(folder, identity_of(teval, policy)) as results:
-        return evaluate(teval, policy, selected(teval.items()), results, parallel=2, **more)
+        return evaluate(teval, policy, select_items(teval.items()), results, parallel=2, **more)
 
 
 def saying(*texts: str) -> Policy:
-    return Policy(model="scripted", speak=lambda item: Scripted(texts))
+    return Policy(model="scripted", speak=lambda item: ScriptedModel(texts))
 
 
 def scores(report: Report) -> dict[str, float | None]:
     return {one.name: one.score and one.score.accuracy for one in report.categories}
 
 
-def test_an_oracle_scores_all_and_again(whole: Teval, tmp_path: Path) -> None:
-    policy = Policy(model="oracle", speak=whole.oracle)
-    reports = [run(whole, policy, tmp_path / str(time)) for time in (1, 2)]
+def test_an_oracle_scores_all_and_again(full: Teval, tmp_path: Path) -> None:
+    policy = Policy(model="oracle", speak=full.oracle)
+    reports = [run(full, policy, tmp_path / str(time)) for time in (1, 2)]
     assert scores(reports[0]) == dict.fromkeys(CATEGORIES, 1.0) and reports[0].complete and not reports[0].failures
     assert reports[0].overall and reports[0].overall.accuracy == 1.0 and reports[0] == reports[1]
     assert [group.name for group in reports[0].groups] == list(DIMENSIONS)
 
 
-def test_silence_is_worth_nothing_but_what_its_likeness_to_a_thought_is(whole: Teval, tmp_path: Path) -> None:
-    report = run(whole, Policy(model="silent", speak=silent), tmp_path)
-    ((likeness,),) = whole.cosines([""], [FILES[TINY]["query_1"]["ground_truth"]["thought"]])
+def test_silence_is_worth_nothing_but_what_its_likeness_to_a_thought_is(full: Teval, tmp_path: Path) -> None:
+    report = run(full, Policy(model="silent", speak=silent), tmp_path)
+    ((likeness,),) = full.cosines([""], [FILES[TINY]["query_1"]["ground_truth"]["thought"]])
     assert 0 < likeness < 1
     assert scores(report) == {**dict.fromkeys(CATEGORIES, 0.0), "reason_str": likeness}
     assert report.failures["malformed_answer"] == 13 and sum(report.failures.values()) == 17
 
 
-def test_a_dimension_is_the_mean_of_its_formats_and_all_is_the_mean_of_dimensions(whole: Teval, tmp_path: Path) -> None:
-    """Right in JSON alone; review has no JSON."""
+def test_a_dimension_is_the_mean_of_its_formats_and_all_is_the_mean_of_dimensions(full: Teval, tmp_path: Path) -> None:
+    """A model that is right in JSON alone fails review, which has no JSON."""
 
     def speak(item: Item) -> ChatModel:
-        return whole.oracle(item) if "_json" in item.category else Scripted(["no"])
+        return full.oracle(item) if "_json" in item.category else ScriptedModel(["no"])
 
-    report = run(whole, Policy(model="json", speak=speak), tmp_path)
+    report = run(full, Policy(model="json", speak=speak), tmp_path)
     found = scores(report)
     for group in report.groups:
         of_parts = [found[name] or 0.0 for name in DIMENSIONS[group.name]]
@@ -104,77 +104,77 @@ def test_a_dimension_is_the_mean_of_its_formats_and_all_is_the_mean_of_dimension
     of_groups = [group.score.accuracy for group in report.groups if group.score]
     assert report.overall and report.overall.accuracy == pytest.approx(sum(of_groups) / 6)
     assert report.overall.accuracy != pytest.approx(sum(one or 0.0 for one in found.values()) / len(found))
-    rows = {row[0]: row[3] for row in results_text.rows(report)}
+    rows = {row[0]: row[3] for row in results_text.iter_report_rows(report)}
     assert rows["review (mean)"] == "0.0" and rows["instruct (mean)"] == "50.0" and "overall (of the means)" in rows
 
 
-def test_thought_tool_and_arguments_are_scored_on_one_answer(whole: Teval, tmp_path: Path) -> None:
-    asked = []
+def test_thought_tool_and_arguments_are_scored_on_one_answer(full: Teval, tmp_path: Path) -> None:
+    answered = []
 
     def speak(item: Item) -> ChatModel:
-        asked.append(item.id)
-        return whole.oracle(item)
+        answered.append(item.id)
+        return full.oracle(item)
 
-    items = selected(whole.items(), ["reason_json", "retrieve_json", "understand_json"], trials=2)
+    items = select_items(full.items(), ["reason_json", "retrieve_json", "understand_json"], trials=2)
     policy = Policy(model="counted", speak=speak)
-    with Results(tmp_path, identity_of(whole, policy)) as results:
-        report = evaluate(whole, policy, items, results, parallel=4)
-    assert len(items) == 12 and len(asked) == 4 and scores(report) == dict.fromkeys(scores(report), 1.0)
+    with Results(tmp_path, identity_of(full, policy)) as results:
+        report = evaluate(full, policy, items, results, parallel=4)
+    assert len(items) == 12 and len(answered) == 4 and scores(report) == dict.fromkeys(scores(report), 1.0)
     assert all(one.pass_hat == (1.0, 1.0) for one in report.categories)
     assert {result.rollout.transcript[-1].role for result in results_in(tmp_path).values()} == {"assistant"}
 
 
-def test_cut_off_half_way_and_resumed_it_reports_the_same(whole: Teval, tmp_path: Path) -> None:
+def test_cut_off_half_way_and_resumed_it_reports_the_same(full: Teval, tmp_path: Path) -> None:
     def interrupted(done: int, total: int) -> None:
         if done == total // 2:
             raise KeyboardInterrupt
 
-    policy = Policy(model="oracle", speak=whole.oracle)
+    policy = Policy(model="oracle", speak=full.oracle)
     with pytest.raises(KeyboardInterrupt):
-        run(whole, policy, tmp_path / "cut", progress=interrupted)
-    whole.answers.clear()  # as in another process
-    assert len(results_in(tmp_path / "cut")) == len(whole.items()) // 2
-    assert run(whole, policy, tmp_path / "cut") == run(whole, policy, tmp_path / "once")
+        run(full, policy, tmp_path / "cut", progress=interrupted)
+    full.answers.clear()  # as in another process
+    assert len(results_in(tmp_path / "cut")) == len(full.items()) // 2
+    assert run(full, policy, tmp_path / "cut") == run(full, policy, tmp_path / "once")
 
 
 @pytest.mark.parametrize("style", ["tools", "prompt"])
 def test_an_endpoint_gets_the_prompt_as_it_is_and_no_tools(
     plain: Teval, serve: Serve, tmp_path: Path, style: Any
 ) -> None:
-    served = serve(lambda asked: "Answer: B")
+    served = serve(lambda body: "Answer: B")
     with Endpoint(served.settings(tmp_path / "answers")) as endpoint:
-        (item,) = selected(plain.items(), ["review_str"])
+        (item,) = select_items(plain.items(), ["review_str"])
         result = plain.attempt(item, endpoint_policy(endpoint, style, 0.0))
     assert result.passed and result.score == 1.0 and result.tokens == 10
-    (asked,) = served.asked
-    assert "tools" not in asked
-    assert [message["role"] for message in asked["messages"]] == ["system", "user", "assistant", "user"]
-    assert asked["messages"][-1]["content"] == "Up, 2009"
+    (body,) = served.requests
+    assert "tools" not in body
+    assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
+    assert body["messages"][-1]["content"] == "Up, 2009"
 
 
-def test_a_folder_with_some_of_the_files_is_evaluated_on_those_and_says_what_lacks(
+def test_a_folder_with_some_of_the_files_is_evaluated_on_those_and_names_the_absent(
     plain: Teval, tmp_path: Path
 ) -> None:
     report = run(plain, Policy(model="oracle", speak=plain.oracle), tmp_path / "results")
     assert report.overall is None and set(scores(report).values()) == {1.0}
     assert not set(scores(report)) & set(report.absent) and {*scores(report), *report.absent} == set(CATEGORIES)
-    said = "\n".join(results_text.lines(report))
+    said = "\n".join(results_text.iter_report_notes(report))
     assert f"there is no plan_json: plan_json_v2.json is not in {tmp_path / 'plain'}" in said
     assert "there is no overall score" in said
     assert [group.name for group in report.groups if group.score] == ["instruct", "review"]
 
 
-def test_a_category_that_a_file_has_no_entry_of_is_said_to_lack(tmp_path: Path) -> None:
+def test_a_category_without_an_entry_in_its_file_is_absent(tmp_path: Path) -> None:
     file = written(tmp_path, ["instruct_v2.json"]) / "instruct_v2.json"
     file.write_text(json.dumps({"query_1": FILES[file.name]["query_1"]}), "utf-8")
     assert Teval(tmp_path, tmp_path).absent["instruct_str"] == f"{file} has none"
 
 
-def test_what_is_missing_is_told_with_the_remedy(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(NotInstalled, match=r"not in .*/teval: none of instruct_v2\.json.* put its files there"):
-        opened("teval", tmp_path, {}).__enter__()
+        open_benchmark("teval", tmp_path, {}).__enter__()
     with pytest.raises(NotInstalled, match=r"none in .*/teval-embedding: .*evaluate teval --install"):
-        opened("teval", tmp_path, {"data": str(written(tmp_path / "data"))}).__enter__()
+        open_benchmark("teval", tmp_path, {"data": str(written(tmp_path / "data"))}).__enter__()
 
 
 Spoil = Callable[[dict[str, Any]], object]
@@ -215,8 +215,8 @@ def test_what_is_no_json_object_is_no_file_of_t_eval(tmp_path: Path, content: by
         Teval(tmp_path, tmp_path)
 
 
-def test_other_data_is_another_version_and_another_embedding_another_setting(whole: Teval, plain: Teval) -> None:
-    one, other = (identity_of(teval, saying()) for teval in (whole, plain))
+def test_other_data_is_another_version_and_another_embedding_another_setting(full: Teval, plain: Teval) -> None:
+    one, other = (identity_of(teval, saying()) for teval in (full, plain))
     with pytest.raises(NotComparable, match="one version"):
         require_comparable(one, other)
     assert list(one.settings) == ["embedding"] and other.settings == {}
@@ -267,11 +267,11 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:12])
 def test_any_text_ends_in_a_score_and_runs_nothing(
-    whole: Teval, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+    full: Teval, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for item in whole.items():
-        score, failure = found(whole, item, saying(text))
+    for item in full.items():
+        score, failure = found(full, item, saying(text))
         assert 0 <= score <= 1 and (score == 1) == (not failure)
     assert not list(tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""The rules of T-Eval: what they give for which answer, against brute force, and whatever the order."""
+"""The rules of T-Eval: what they give for which answer, compared with brute force, in any order."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.prove.teval_files import APIS, CALL, KEYS, LAST, MARKS, PLAN, STEP
 from training_worker.prove.benchmarks.teval import instruct, plan, review, step
 from training_worker.prove.benchmarks.teval.entries import CATEGORIES, Entry
 from training_worker.prove.benchmarks.teval.instruct import call_in_text
-from training_worker.prove.benchmarks.teval.matching import THRESHOLD, longest_increasing, pairing
 from training_worker.prove.benchmarks.teval.parser import Unreadable, answer_in, value_in
 from training_worker.prove.benchmarks.teval.plan import first_named
+from training_worker.prove.benchmarks.teval.plan_similarity import THRESHOLD, longest_increasing, pair_by_similarity
 from training_worker.prove.benchmarks.teval.score import Rules, Verdict
 from training_worker.prove.trajectory import Json
 
@@ -43,7 +43,7 @@ TRUTHS: dict[str, Json] = {
 
 
 def alike(left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
-    """Only equal texts are alike."""
+    """Return 1 for each pair of equal texts and 0 for the others."""
     return [[float(one == other) for other in right] for one in left]
 
 
@@ -52,7 +52,7 @@ def entry(category: str, truth: Json = None) -> Entry:
     return Entry(
         id=category,
         category=category,
-        asked=category,
+        answer_key=category,
         prompt=(),
         truth=TRUTHS[dimension] if truth is None else truth,
         format=format,
@@ -153,7 +153,7 @@ WEIGHTS = st.integers(1, 4).flatmap(
 
 
 def pairings(rows: int, columns: int) -> Iterator[dict[int, int]]:
-    """All ways to pair some rows with as many columns."""
+    """Yield all ways to pair some rows with as many columns."""
     for count in range(min(rows, columns) + 1):
         for some in combinations(range(rows), count):
             for others in permutations(range(columns), count):
@@ -165,7 +165,7 @@ def test_a_pairing_is_one_to_one_above_the_threshold_and_no_other_weighs_more(si
     def weight(pairs: dict[int, int]) -> float:
         return sum(similar[row][column] for row, column in pairs.items())
 
-    found = pairing(similar)
+    found = pair_by_similarity(similar)
     assert len(set(found.values())) == len(found)
     allowed = [
         pairs
@@ -181,12 +181,12 @@ def same_kind(kinds: Sequence[int], others: Sequence[int]) -> list[list[float]]:
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=12))
 def test_a_plan_with_the_same_action_again_pairs_with_itself_in_order(kinds: list[int]) -> None:
-    assert pairing(same_kind(kinds, kinds)) == {row: row for row in range(len(kinds))}
+    assert pair_by_similarity(same_kind(kinds, kinds)) == {row: row for row in range(len(kinds))}
 
 
 def test_of_pairings_that_are_as_good_the_one_that_is_nearest_in_place_is_taken() -> None:
-    assert pairing(same_kind([1, 1, 1, 0], [0, 1, 1, 1, 1, 0])) == {0: 1, 1: 2, 2: 3, 3: 5}
-    assert pairing(same_kind([0, 0, 2, 2], [0, 2, 1, 2])) == {0: 0, 2: 1, 3: 3}
+    assert pair_by_similarity(same_kind([1, 1, 1, 0], [0, 1, 1, 1, 1, 0])) == {0: 1, 1: 2, 2: 3, 3: 5}
+    assert pair_by_similarity(same_kind([0, 0, 2, 2], [0, 2, 1, 2])) == {0: 0, 2: 1, 3: 3}
 
 
 @given(st.lists(st.integers(0, 8), max_size=9))
@@ -235,13 +235,13 @@ PATTERNS = [
 )
 def test_a_call_in_text_is_read_as_a_greedy_pattern_reads_it(case: Any) -> None:
     (template, pattern, _), words = case
-    asked, text = replace(entry("instruct_str"), template=template), "".join(words)
+    templated, text = replace(entry("instruct_str"), template=template), "".join(words)
     known = pattern.findall(text)
     if not known:
         with pytest.raises(Unreadable):
-            call_in_text(asked, text)
+            call_in_text(templated, text)
         return
-    name, arguments = call_in_text(asked, text)
+    name, arguments = call_in_text(templated, text)
     assert (name, arguments) == (known[0][1].strip(), {"a": 1} if known[0][2].strip() == "{'a': 1}" else {})
 
 

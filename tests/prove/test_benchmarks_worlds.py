@@ -1,4 +1,4 @@
-"""Held-out worlds and generalisation: what is asked, who passes, and which words name every other end."""
+"""Held-out worlds and generalisation: which items there are, who passes, and which words name every other end."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from training_worker.prove.benchmarks.protocol import (
     Result,
     Style,
     identity_of,
-    selected,
+    select_items,
 )
-from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, opened
+from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, open_benchmark
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.results import Results
 from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.worlds.benchmark import Conversations, worlds
 from training_worker.prove.benchmarks.worlds.episode import attempt_of, result_of
-from training_worker.prove.benchmarks.worlds.generalisation import KEPT_OUT, SEEN, generalisation
+from training_worker.prove.benchmarks.worlds.generalisation import HELD_OUT, SEEN, generalisation
 from training_worker.prove.benchmarks.worlds.task_sampler import ABSTENTION, server_of
-from training_worker.prove.chat import Scripted, write_calls
+from training_worker.prove.chat import ScriptedModel, write_calls
 from training_worker.prove.leakage import identifiers
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.synthesis.endpoint import Endpoint
@@ -62,11 +62,13 @@ def benchmark(graphs: Path) -> Conversations:
 
 
 def speaking(benchmark: Conversations, rewrite: Callable[[Example, list[str]], list[str]], **more: Any) -> Policy:
-    """The ground truth's texts, rewritten."""
+    """Return a policy that says the ground truth's texts, rewritten."""
 
-    def speak(item: Item) -> Scripted:
+    def speak(item: Item) -> ScriptedModel:
         example = benchmark.by_id[item.task]
-        return Scripted(rewrite(example, [one.content for one in demonstration(example) if one.role == "assistant"]))
+        return ScriptedModel(
+            rewrite(example, [one.content for one in demonstration(example) if one.role == "assistant"])
+        )
 
     return Policy(model="scripted", speak=speak, **more)
 
@@ -76,7 +78,7 @@ def results(benchmark: Conversations, policy: Policy) -> list[Result]:
 
 
 @pytest.mark.long
-def test_every_category_has_as_many_conversations_as_were_asked_for(benchmark: Conversations) -> None:
+def test_every_category_has_as_many_conversations_as_were_requested(benchmark: Conversations) -> None:
     assert benchmark.categories == (*NAMES, ABSTENTION)
     assert [len(examples) for examples in benchmark.examples.values()] == [COUNT] * 4
     for item in benchmark.items():
@@ -88,17 +90,17 @@ def test_the_report_has_goal_success_and_acts_beside_the_score(benchmark: Conver
     for most in (99, 0):
         policy, items = (
             speaking(benchmark, lambda _, texts, most=most: texts[:most]),
-            selected(benchmark.items(), (), 2),
+            select_items(benchmark.items(), (), 2),
         )
-        with Results(tmp_path / str(most), identity_of(benchmark, policy)) as kept:
-            reports.append(evaluate(benchmark, policy, items, kept))
+        with Results(tmp_path / str(most), identity_of(benchmark, policy)) as stored:
+            reports.append(evaluate(benchmark, policy, items, stored))
     best, silence = reports
     assert {one.goal_success for one in best.categories} == {1.0}
     assert {one.goal_success for one in silence.categories} == {0.0}, "also where nothing is to be called"
-    assert next(results_text.rows(best))[5] == "100.0" and loads(Report, dumps(best)) == best
+    assert next(results_text.iter_report_rows(best))[5] == "100.0" and loads(Report, dumps(best)) == best
     bare = replace(best.categories[0], goal_success=None, act_accuracy=None)
     assert "goal_success" not in dumps(bare)
-    assert next(results_text.rows(replace(best, categories=(bare,))))[5:7] == ("-", "-")
+    assert next(results_text.iter_report_rows(replace(best, categories=(bare,))))[5:7] == ("-", "-")
 
 
 MAKE = """
@@ -123,19 +125,19 @@ def test_the_same_seed_gives_the_same_items_in_any_process_and_another_seed_othe
 def test_its_worlds_are_held_out_and_share_no_name_with_training(
     benchmark: Conversations, examples: tuple[Example, ...]
 ) -> None:
-    asked = list(benchmark.by_id.values())
-    assert {example.split for example in asked} == {"held_out"}
-    assert min(example.world.seed for example in asked) >= FIRST_HELD_OUT_SEED
-    assert identifiers(asked) and not identifiers(asked) & identifiers(examples)
+    conversations = list(benchmark.by_id.values())
+    assert {example.split for example in conversations} == {"held_out"}
+    assert min(example.world.seed for example in conversations) >= FIRST_HELD_OUT_SEED
+    assert identifiers(conversations) and not identifiers(conversations) & identifiers(examples)
 
 
 @pytest.mark.parametrize("style", ["tools", "prompt"])
-def test_who_speaks_the_ground_truth_passes_all_and_who_is_silent_only_where_nothing_is_due(
+def test_the_ground_truth_passes_all_and_a_silent_model_only_where_nothing_is_due(
     benchmark: Conversations, style: Style
 ) -> None:
-    told = results(benchmark, Policy(model="oracle", speak=benchmark.oracle, style=style))
-    assert all(result.passed and result.score is None and result.rollout.digest for result in told)
-    assert {result.rollout.reward.total for result in told if result.rollout.reward} == {1.3, 1.0}
+    attempts = results(benchmark, Policy(model="oracle", speak=benchmark.oracle, style=style))
+    assert all(result.passed and result.score is None and result.rollout.digest for result in attempts)
+    assert {result.rollout.reward.total for result in attempts if result.rollout.reward} == {1.3, 1.0}
     nothing = results(benchmark, Policy(model="silent", speak=silent, style=style))
     assert {(result.category == ABSTENTION, result.failure) for result in nothing} == {
         (True, ""),
@@ -155,7 +157,7 @@ def without_the_last_call(example: Example, texts: list[str]) -> list[str]:
 
 
 def with_another_value(example: Example, texts: list[str]) -> list[str]:
-    """In the first call that takes a free text or a number which no schema limits."""
+    """Change a value in the first call that takes a free text or a number which no schema limits."""
     for place, text in enumerate(texts):
         call = call_of(text) if text.count("<tool_call>") == 1 else None
         for name, value in (call.arguments or {}).items() if call else ():
@@ -165,11 +167,11 @@ def with_another_value(example: Example, texts: list[str]) -> list[str]:
     return []
 
 
-def with_a_look_that_nobody_asked_for(example: Example, texts: list[str]) -> list[str]:
-    asked_for = {call.name for step in example.steps for call in step.calls}
+def with_an_unneeded_look(example: Example, texts: list[str]) -> list[str]:
+    called_tools = {call.name for step in example.steps for call in step.calls}
     for name in example.candidates:
         tool = TOOLS[name][1]
-        if not (tool.writes or tool.required or name in asked_for):
+        if not (tool.writes or tool.required or name in called_tools):
             return [write_calls([ToolCall(name, {})]), *texts]
     return []
 
@@ -188,7 +190,7 @@ def with_half_a_call(example: Example, texts: list[str]) -> list[str]:
     [
         (without_the_last_call, {"missed_step", "called_nothing"}),
         (with_another_value, {"wrong_argument"}),
-        (with_a_look_that_nobody_asked_for, {"wrong_tool"}),
+        (with_an_unneeded_look, {"wrong_tool"}),
         (with_half_a_call, {"malformed_call"}),
     ],
 )
@@ -206,14 +208,14 @@ def test_a_slip_from_the_ground_truth_fails_and_is_named(
 
 
 def test_a_write_made_twice_within_the_budget_of_calls_is_seen_by_the_final_state(benchmark: Conversations) -> None:
-    told = results(benchmark, speaking(benchmark, with_the_last_write_made_twice))
-    twice = [result for result in told if result.failure == "other_state"]
+    attempts = results(benchmark, speaking(benchmark, with_the_last_write_made_twice))
+    twice = [result for result in attempts if result.failure == "other_state"]
     assert twice and all(result.rollout.reward and result.rollout.reward.coverage == 1.0 for result in twice)
 
 
 def test_a_call_where_none_is_due_is_named(benchmark: Conversations) -> None:
     item = next(item for item in benchmark.items() if item.category == ABSTENTION)
-    policy = Policy(model="eager", speak=lambda item: Scripted([write_calls([ToolCall("list_accounts", {})])]))
+    policy = Policy(model="eager", speak=lambda item: ScriptedModel([write_calls([ToolCall("list_accounts", {})])]))
     assert benchmark.attempt(item, policy).failure == "called_anyway"
 
 
@@ -222,8 +224,8 @@ def test_one_that_never_ends_is_ended(benchmark: Conversations) -> None:
         def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
             return write_calls([ToolCall("list_accounts", {})])
 
-    told = benchmark.attempt(benchmark.items()[0], Policy(model="endless", speak=lambda item: Endless()))
-    assert (told.failure, told.steps) == ("step_limit", 10)
+    result = benchmark.attempt(benchmark.items()[0], Policy(model="endless", speak=lambda item: Endless()))
+    assert (result.failure, result.steps) == ("step_limit", 10)
 
 
 def test_a_conversation_longer_than_the_model_reads_is_the_models_own_limit(benchmark: Conversations) -> None:
@@ -231,8 +233,8 @@ def test_a_conversation_longer_than_the_model_reads_is_the_models_own_limit(benc
         def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
             raise OutOfRoom("the conversation has 9 tokens and the model reads 8")
 
-    told = benchmark.attempt(benchmark.items()[0], Policy(model="full", speak=lambda item: Full()))
-    assert (told.failure, told.why) == ("context_limit", "the conversation has 9 tokens and the model reads 8")
+    result = benchmark.attempt(benchmark.items()[0], Policy(model="full", speak=lambda item: Full()))
+    assert (result.failure, result.why) == ("context_limit", "the conversation has 9 tokens and the model reads 8")
 
 
 def test_a_server_that_breaks_is_no_failure_of_the_policy(benchmark: Conversations) -> None:
@@ -252,21 +254,21 @@ def test_a_server_that_breaks_is_no_failure_of_the_policy(benchmark: Conversatio
 
 def test_trials_of_a_conversation_give_pass_hat(benchmark: Conversations, tmp_path: Path) -> None:
     policy = Policy(model="once", speak=lambda item: benchmark.oracle(item) if item.trial == 1 else silent(item))
-    items = selected(benchmark.items(), [NAMES[0]], 4, trials=2)
-    with Results(tmp_path, identity_of(benchmark, policy)) as kept:
-        (category,) = evaluate(benchmark, policy, items, kept).categories
+    items = select_items(benchmark.items(), [NAMES[0]], 4, trials=2)
+    with Results(tmp_path, identity_of(benchmark, policy)) as stored:
+        (category,) = evaluate(benchmark, policy, items, stored).categories
     assert category.pass_hat == (0.5, 0.0)
 
 
-def test_an_endpoint_is_told_the_tools_and_its_calls_are_run(
+def test_an_endpoint_receives_the_tools_and_its_calls_are_run(
     benchmark: Conversations, serve: Serve, tmp_path: Path
 ) -> None:
     item = next(one for one in benchmark.items() if all(len(step.calls) == 1 for step in benchmark.by_id[one.id].steps))
     example = benchmark.by_id[item.id]
     texts = [one.content for one in demonstration(example) if one.role == "assistant"]
 
-    def answer(asked: dict[str, Any]) -> dict[str, Any]:
-        text = texts[sum(message["role"] == "assistant" for message in asked["messages"])]
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        text = texts[sum(message["role"] == "assistant" for message in body["messages"])]
         if "<tool_call>" not in text:
             return {"content": text}
         call = call_of(text)
@@ -275,14 +277,14 @@ def test_an_endpoint_is_told_the_tools_and_its_calls_are_run(
 
     served = serve(answer)
     with Endpoint(served.settings(tmp_path)) as endpoint:
-        told = benchmark.attempt(item, endpoint_policy(endpoint))
-    assert told.passed and told.tokens == 10 * len(texts)
-    names = [tool["function"]["name"] for tool in served.asked[0]["tools"]]
-    assert tuple(names) == example.candidates and any("tool_calls" in one for one in served.asked[-1]["messages"])
+        result = benchmark.attempt(item, endpoint_policy(endpoint))
+    assert result.passed and result.tokens == 10 * len(texts)
+    names = [tool["function"]["name"] for tool in served.requests[0]["tools"]]
+    assert tuple(names) == example.candidates and any("tool_calls" in one for one in served.requests[-1]["messages"])
 
 
 def test_an_endpoint_that_is_away_leaves_the_item_unrun(benchmark: Conversations, tmp_path: Path, serve: Serve) -> None:
-    settings = replace(serve(lambda asked: "").settings(tmp_path), url="http://127.0.0.1:9/v1")
+    settings = replace(serve(lambda body: "").settings(tmp_path), url="http://127.0.0.1:9/v1")
     with Endpoint(settings) as endpoint, pytest.raises(NotRun):
         benchmark.attempt(benchmark.items()[0], endpoint_policy(endpoint))
 
@@ -297,7 +299,7 @@ def test_the_held_out_conversations_of_a_data_set_are_items_too(
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "told"),
+    ("name", "options", "message"),
     [
         ("worlds", {"seed": "41"}, "seed must be a number from 0 to 40"),
         ("worlds", {"count": "many"}, "count must be a number"),
@@ -312,9 +314,9 @@ def test_the_held_out_conversations_of_a_data_set_are_items_too(
     ],
 )
 def test_what_cannot_be_made_is_refused_in_a_sentence(
-    name: str, options: dict[str, str], told: str, graphs: Path
+    name: str, options: dict[str, str], message: str, graphs: Path
 ) -> None:
-    with pytest.raises(NotKnown, match=told), opened(name, graphs / "benchmarks", {"count": "1", **options}):
+    with pytest.raises(NotKnown, match=message), open_benchmark(name, graphs / "benchmarks", {"count": "1", **options}):
         pass
 
 
@@ -324,16 +326,16 @@ SPLIT = {**OPTIONS, "kept_out": "email", "data": ""}
 @pytest.mark.long
 def test_no_conversation_has_a_tool_of_both_sides(graphs: Path) -> None:
     made = generalisation(SPLIT, graphs)
-    assert [len(made.examples[side]) for side in (SEEN, KEPT_OUT)] == [COUNT, COUNT]
+    assert [len(made.examples[side]) for side in (SEEN, HELD_OUT)] == [COUNT, COUNT]
     servers = {
         side: {name for one in examples for name in one.world.servers} for side, examples in made.examples.items()
     }
-    assert servers == {SEEN: {"banking", "calendar"}, KEPT_OUT: {"email"}}
+    assert servers == {SEEN: {"banking", "calendar"}, HELD_OUT: {"email"}}
     assert all(result.passed for result in results(made, Policy(model="oracle", speak=made.oracle)))
     assert made.settings["kept_out"] == ["email"] and made.settings["servers"] == ["banking", "calendar"]
 
 
-def test_a_training_set_that_knows_a_server_kept_out_is_refused(data_set: Path, graphs: Path, tmp_path: Path) -> None:
+def test_a_training_set_with_a_held_out_server_is_refused(data_set: Path, graphs: Path, tmp_path: Path) -> None:
     for path in (data_set, data_set / "manifest.json", data_set / "train.jsonl"):
         with pytest.raises(ValueError, match=r"email \([0-9]+ of 40\)"):
             generalisation({**SPLIT, "data": str(path)}, graphs)
@@ -348,4 +350,4 @@ def test_the_documents_name_every_option_and_category_of_ours() -> None:
     page = (ROOT / "docs" / "evaluation-worlds.md").read_text("utf-8")
     for name in ("worlds", "generalisation", "behaviour"):
         assert all(f"`{option.name}`" in page for option in KNOWN[name].options)
-    assert SEEN in page and KEPT_OUT in page and ABSTENTION in page
+    assert SEEN in page and HELD_OUT in page and ABSTENTION in page

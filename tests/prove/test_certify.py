@@ -66,7 +66,7 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> External:
 
 
 def row(*calls: tuple[str, dict[str, Any]], results: tuple[str, ...] = (), said: str = "Do it") -> dict[str, Any]:
-    """A chat that makes these calls one after another, with these results of the first ones."""
+    """Return a chat that makes these calls one after another, with these results of the first ones."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": said}]
     for place, (name, arguments) in enumerate(calls):
         call = {"id": str(place), "function": {"name": name, "arguments": json.dumps(arguments)}}
@@ -146,7 +146,7 @@ def test_a_certified_conversation_of_others_has_no_rollouts_and_says_so(strange:
         Attempt(differs)
 
 
-def test_the_data_set_keeps_the_marks_and_its_report_and_card_tell_them(strange: External, tmp_path: Path) -> None:
+def test_the_data_set_stores_the_marks_and_its_report_and_card_list_them(strange: External, tmp_path: Path) -> None:
     imported(tmp_path, row(ADD), *(row(ADD, ("count", {}), said=f"{n}") for n in range(external_replay.FIRST + 1)))
     marked: list[Example] = []
 
@@ -167,7 +167,7 @@ def test_the_data_set_keeps_the_marks_and_its_report_and_card_tell_them(strange:
     )
 
 
-def test_what_was_imported_without_asking_a_server_is_written_as_before(tmp_path: Path) -> None:
+def test_an_import_without_a_server_is_written_as_before(tmp_path: Path) -> None:
     (example,) = imported(tmp_path, row(ADD))
     assert "check" not in json.loads(dumps(example)) and not example.certified
     imported(tmp_path, row(ADD))
@@ -176,12 +176,12 @@ def test_what_was_imported_without_asking_a_server_is_written_as_before(tmp_path
     assert "checks" not in manifest["splits"]["train"] and "servers" not in manifest["settings"]
 
 
-def test_of_a_long_reply_the_part_that_differs_is_shown() -> None:
+def test_the_part_of_a_long_reply_that_differs_is_displayed() -> None:
     one, other = (json.dumps("x" * 5_000 + end + "y" * size) for end, size in (("one", 9), ("two", 30_000)))
     for then, now in ((one, one.replace("one", "two")), (one, other)):
-        verdict, told = external_replay.fault(Reply(True, then), Reply(True, now), None) or ("", ())
-        assert verdict == "differs" and "one" in told[0] and "two" in told[1] and len(told) == 2
-        assert all(len(line) < 2 * external_replay.WIDTH for line in told)
+        verdict, lines = external_replay.fault(Reply(True, then), Reply(True, now), None) or ("", ())
+        assert verdict == "differs" and "one" in lines[0] and "two" in lines[1] and len(lines) == 2
+        assert all(len(line) < 2 * external_replay.WIDTH for line in lines)
     assert external_replay.fault(Reply(True, '{"a": 1}'), Reply(True, '{"a":1}'), None) == (
         *("differs", ('- ...{"a": 1}', '+ ...{"a":1}')),
     )
@@ -190,4 +190,4 @@ def test_of_a_long_reply_the_part_that_differs_is_shown() -> None:
 def test_a_step_without_all_its_results_is_not_compared_with_them(strange: External, tmp_path: Path) -> None:
     (example,) = imported(tmp_path, row(ADD, results=("recorded",)))
     steps = (Step((ToolCall("add", {"a": 1, "b": 2}), ToolCall("add", {"a": 1, "b": 3})), 0, ("recorded",)),)
-    assert external_replay.checked(replace(example, steps=steps), [strange]).verdict == "same"
+    assert external_replay.verify_example(replace(example, steps=steps), [strange]).verdict == "same"

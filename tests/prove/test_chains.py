@@ -7,9 +7,9 @@ from itertools import pairwise
 import networkx as nx
 import pytest
 
-from training_worker.jobs.dataset import about
-from training_worker.jobs.job_context import Refused
-from training_worker.prove.graph import along
+from training_worker.jobs.dataset import build_chain_graph
+from training_worker.jobs.job_context import JobRefusedError
+from training_worker.prove.graph import restrict_to_chain
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import synthesize
 from training_worker.prove.synthesis.knobs import TINY
@@ -18,7 +18,7 @@ CHAIN = ("list_accounts", "schedule_payment", "cancel_scheduled_payment")
 
 
 def test_every_conversation_calls_the_tools_of_the_chain_in_order(graph: nx.DiGraph) -> None:
-    made, _ = synthesize(12, "train", along(graph, CHAIN), Recipe(1, knobs=TINY), processes=1)
+    made, _ = synthesize(12, "train", restrict_to_chain(graph, CHAIN), Recipe(1, knobs=TINY), processes=1)
     talks = [one for one in made if one.kind == "chain"]
     assert len(talks) >= 5
     for example in talks:
@@ -28,15 +28,15 @@ def test_every_conversation_calls_the_tools_of_the_chain_in_order(graph: nx.DiGr
 
 
 def test_the_graph_of_a_chain_is_as_large_as_before(graph: nx.DiGraph) -> None:
-    alone = along(graph, CHAIN)
+    alone = restrict_to_chain(graph, CHAIN)
     assert set(alone.edges) == set(graph.edges) and "chain" not in graph.graph
 
 
 def test_a_chain_without_an_edge_or_of_unknown_tools_is_none(graph: nx.DiGraph) -> None:
     with pytest.raises(ValueError, match="No edge leads from cancel_scheduled_payment to list_accounts"):
-        along(graph, ("cancel_scheduled_payment", "list_accounts"))
+        restrict_to_chain(graph, ("cancel_scheduled_payment", "list_accounts"))
     with pytest.raises(KeyError, match="no_such_tool"):
-        along(graph, ("list_accounts", "no_such_tool"))
+        restrict_to_chain(graph, ("list_accounts", "no_such_tool"))
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_a_chain_without_an_edge_or_of_unknown_tools_is_none(graph: nx.DiGraph) 
     ],
 )
 def test_a_job_about_what_is_no_chain_is_refused_in_a_sentence(chain: object, says: str, graph: nx.DiGraph) -> None:
-    with pytest.raises(Refused) as refused:
-        about(chain, graph)
+    with pytest.raises(JobRefusedError) as refused:
+        build_chain_graph(chain, graph)
     assert str(refused.value).startswith(says)

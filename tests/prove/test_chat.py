@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.chat import MAX_DEPTH, Scripted, depth, parse_calls, write_calls
+from training_worker.prove.chat import MAX_DEPTH, ScriptedModel, depth, parse_calls, write_calls
 from training_worker.prove.trajectory import ToolCall
 
 MALFORMED = ToolCall("", None)
-whole_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     ["</tool_call>", "<tool_call>", "a</tool_call>b", "<\\/tool_call>", "</"]
 )
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | whole_text,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(whole_text, inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | any_text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
     max_leaves=10,
 )
-calls = st.builds(ToolCall, whole_text, st.dictionaries(whole_text, json_values, max_size=4))
+calls = st.builds(ToolCall, any_text, st.dictionaries(any_text, json_values, max_size=4))
 
 
 @given(st.lists(calls, max_size=4))
@@ -70,5 +70,5 @@ def test_nesting_is_counted_and_has_a_limit(levels: int) -> None:
 
 
 def test_a_scripted_model_says_its_lines_and_then_nothing() -> None:
-    model = Scripted(["one", "two"])
+    model = ScriptedModel(["one", "two"])
     assert [model.reply([], []) for _ in range(3)] == ["one", "two", ""]

@@ -20,21 +20,21 @@ from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
 from training_worker.prove.export.lines import jsonl, openai
 from training_worker.prove.graph import load_or_build
-from training_worker.prove.importers.studio_export import BadRow, read, replayed
+from training_worker.prove.importers.studio_export import BadRow, check_replay, read
 from training_worker.prove.messages import ARRIVED, chat_messages, user_message
 from training_worker.prove.rollout import Attempt, Prompt, demonstration, oracle
 from training_worker.prove.synthesis.clarification import can_leave_out, draw_sort, has_default, split
 from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.synthesis.decline_proof import EXHAUSTED, SERVED
 from training_worker.prove.synthesis.drift import rerun
-from training_worker.prove.synthesis.edits import as_it_is, mended
+from training_worker.prove.synthesis.edits import apply_edits, as_it_is
 from training_worker.prove.synthesis.goals import Plan, PlannedCall, Wish
 from training_worker.prove.synthesis.knobs import PAPER, Sort
-from training_worker.prove.synthesis.manifest import Drawn, part
+from training_worker.prove.synthesis.manifest import DrawCounts, part
 from training_worker.prove.synthesis.replay import drift_of, unusable
 from training_worker.prove.synthesis.replies import DECLINES
-from training_worker.prove.synthesis.resolver import unresolved
+from training_worker.prove.synthesis.resolver import list_unresolved_values
 from training_worker.prove.synthesis.tool_results import ToolResult
-from training_worker.prove.synthesis.unserved import EXHAUSTED, SERVED
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Act, Arrival, Example, dumps, loads
 
@@ -84,7 +84,7 @@ def arrived(example: Example) -> tuple[int, str]:
 
 
 def refuses(example: Example) -> bool:
-    """Whether a declining answer says that something cannot be done."""
+    """Return whether a declining answer says that something cannot be done."""
     answer = example.answers[example.acts.index("decline")]
     return any(re.search(re.escape(one).replace(r"\{it\}", r"\w.+"), answer) for one in DECLINES)
 
@@ -103,7 +103,7 @@ def test_each_replays_and_its_oracle_earns_the_most_there_is(all_sorts: list[Exa
         assert drift_of(example) is None and not rerun(example).differences, example.id
         reward = oracle(example).reward
         assert reward and reward.total == pytest.approx(1.0 if example.abstains else 1.3), example.id
-        assert not unresolved(example)
+        assert not list_unresolved_values(example)
 
 
 def test_only_those_that_are_declined_alone_abstain(by_sort: dict[str, list[Example]]) -> None:
@@ -125,7 +125,7 @@ def test_one_asks_for_a_value_and_is_given_it_in_the_next_turn(by_sort: dict[str
         turn = example.acts.index("ask")
         assert "?" in example.answers[turn] and example.level == "missing"
         without = (*example.turns[: turn + 1], "As I said.", *example.turns[turn + 2 :])
-        assert unresolved(replace(example, turns=without)), example.turns
+        assert list_unresolved_values(replace(example, turns=without)), example.turns
 
 
 def test_what_is_looked_up_is_the_only_row_of_a_list(by_sort: dict[str, list[Example]]) -> None:
@@ -263,7 +263,7 @@ def test_an_arrival_survives_export_and_import_and_is_left_out_where_there_is_no
     assert '"arrivals"' not in dumps(replace(example, arrivals=()))
     line = json.loads(next(iter(jsonl([example], {}))))
     found = read(line)
-    assert isinstance(found, Example) and found == example and replayed(found)
+    assert isinstance(found, Example) and found == example and check_replay(found)
     chat = json.loads(next(iter(openai([example], {}))))
     _, tool = arrived(example)
     assert tool not in [one["function"]["name"] for one in chat["tools"]]
@@ -286,17 +286,17 @@ def test_an_arrived_tool_that_is_gone_is_named(arriving: list[Example]) -> None:
 
 def test_a_mended_conversation_keeps_its_arrival_and_no_call_comes_before_it(arriving: list[Example]) -> None:
     example = arriving[0]
-    made = mended("hand-1", example, as_it_is(example))
+    made = apply_edits("hand-1", example, as_it_is(example))
     assert made == replace(example, id="hand-1")
     wanted = as_it_is(example)
     early = tuple(replace(call, turn=0) for call in wanted.calls)
     with pytest.raises(Rejected):
-        mended("hand-2", example, replace(wanted, calls=early))
+        apply_edits("hand-2", example, replace(wanted, calls=early))
 
 
 def test_the_manifest_counts_how_searches_ended(all_sorts: list[Example]) -> None:
     dropped = {f"Rejected: {EXHAUSTED}": 2, f"Rejected: {SERVED}": 5, "StepRefused: stop_engine": 3}
-    counted = part(all_sorts, "", Drawn(drawn=90, dropped=dropped))
+    counted = part(all_sorts, "", DrawCounts(drawn=90, dropped=dropped))
     hidden = sum("decline" in example.acts for example in all_sorts)
     assert counted.searches == {"unserved": hidden, "served": 5, "exhausted": 2}
-    assert part([], "", Drawn(drawn=0, dropped={})).searches == {}
+    assert part([], "", DrawCounts(drawn=0, dropped={})).searches == {}

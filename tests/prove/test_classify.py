@@ -1,4 +1,4 @@
-"""A model's view of the pairs of tools, and how far it agrees with what was proven by running them."""
+"""A model's view of the pairs of tools, and how far it agrees with what their execution proved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from mcp_servers.catalogue import SERVERS
-from tests.prove.serving import Answering, Asked, Serve
+from tests.prove.serving import Answering, RequestBody, Serve
 from training_worker.prove.graph import build
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.synthesis.graph_agreement import KINDS, Difference, OfKind, compare, proven
@@ -25,17 +25,17 @@ def graph() -> nx.DiGraph:
     return build(servers=(SERVER,))
 
 
-def asked_about(asked: Asked) -> Pair:
-    lines = asked["messages"][1]["content"].splitlines()
+def pair_in(body: RequestBody) -> Pair:
+    lines = body["messages"][1]["content"].splitlines()
     a, b = (json.loads(line[3:])["name"] for line in lines)
     return a, b
 
 
 def knowing(graph: nx.DiGraph, *, but: Pair | None = None) -> Answering:
-    """A model that knows the graph, but for one pair."""
+    """Return a model that knows the graph, except for one pair."""
 
-    def answer(asked: Asked) -> str:
-        a, b = asked_about(asked)
+    def answer(body: RequestBody) -> str:
+        a, b = pair_in(body)
         verdicts = {key: proven(graph, pair) for key, pair in (("a_to_b", (a, b)), ("b_to_a", (b, a)))}
         if but == (a, b):
             verdicts["a_to_b"] = next(kind for kind in KINDS if kind != verdicts["a_to_b"])
@@ -50,7 +50,7 @@ def said(answering: Answering, serve: Serve, cache: Path) -> dict[Pair, Dependen
 
 
 @pytest.mark.long
-def test_every_ordered_pair_of_a_server_is_classified_and_half_as_many_questions_asked(
+def test_every_ordered_pair_of_a_server_is_classified_with_half_as_many_requests(
     graph: nx.DiGraph, serve: Serve, tmp_path: Path
 ) -> None:
     there = serve(knowing(graph))
@@ -58,7 +58,7 @@ def test_every_ordered_pair_of_a_server_is_classified_and_half_as_many_questions
         verdicts = classify([SERVER], endpoint)
     tools = list(SERVERS[SERVER].tools)
     assert set(verdicts) == set(permutations(tools, 2))
-    assert len(there.asked) == math.comb(len(tools), 2)
+    assert len(there.requests) == math.comb(len(tools), 2)
     assert question(*tools[:2])[1].content.count('"returns"') == 2
 
 
@@ -82,7 +82,7 @@ def test_a_pair_without_an_answer_in_the_form_counts_for_nothing(
     graph: nx.DiGraph, serve: Serve, tmp_path: Path
 ) -> None:
     wrong = cycle(["explicit", '{"a_to_b": "explicit"}', '{"a_to_b": "maybe", "b_to_a": "none"}'])
-    agreement = compare(graph, said(lambda asked: next(wrong), serve, tmp_path), "m", (SERVER,))
+    agreement = compare(graph, said(lambda body: next(wrong), serve, tmp_path), "m", (SERVER,))
     assert agreement.unanswered == agreement.pairs == 90
     assert agreement.kappa is None and agreement.kinds == {} and agreement.differences == ()
 

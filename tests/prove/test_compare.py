@@ -1,4 +1,4 @@
-"""Measures of variety: what is said over and over counts as that, whatever values it speaks of."""
+"""Measures of variety: a repeated text counts as a repetition, also with other values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.synthesis.compare import commonest, distinct, masked
+from training_worker.prove.synthesis.compare import commonest, distinct, mask_first_turn
 from training_worker.prove.trajectory import Example
 
 WORDS = st.lists(st.sampled_from("open close the a door window please now".split()), min_size=4, max_size=12)
@@ -34,6 +34,6 @@ def test_requests_that_differ_in_values_alone_are_the_same_request(chains: list[
         if isinstance(value, str) and value.isalpha()
     )
     texts = ("Freeze CRD-1111 now.", "Freeze CRD-2222 now.", f"Freeze {value} now.", "Something else.")
-    asked = [replace(example, turns=(text,)) for text in texts]
-    assert [masked(one) for one in asked] == ["Freeze # now."] * 3 + ["Something else."]
-    assert commonest(asked) == 0.75 and commonest([]) == 0
+    requests = [replace(example, turns=(text,)) for text in texts]
+    assert [mask_first_turn(one) for one in requests] == ["Freeze # now."] * 3 + ["Something else."]
+    assert commonest(requests) == 0.75 and commonest([]) == 0

@@ -23,10 +23,10 @@ from training_worker.prove.synthesis.answer_numbers import unproven_numbers
 from training_worker.prove.synthesis.comparisons import measures
 from training_worker.prove.synthesis.conversation import make
 from training_worker.prove.synthesis.corrections import FRAMES, another_day, another_number
+from training_worker.prove.synthesis.decline_proof import effect
 from training_worker.prove.synthesis.quality import fed_edges
 from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.synthesis.resolver import Mention, Origin, find_winners, resolve, unresolved
-from training_worker.prove.synthesis.unserved import effect
+from training_worker.prove.synthesis.resolver import Mention, Origin, find_winners, list_unresolved_values, resolve
 from training_worker.prove.trajectory import Example, Step, dumps
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,14 +51,14 @@ def having(examples: list[Example], feature: str) -> list[Example]:
 
 
 def winners(examples: list[Example]) -> list[tuple[Example, Origin]]:
-    """The ids that follow from a comparison, with their examples."""
+    """Return the ids that follow from a comparison, with their examples."""
     found = [(one, origin) for one in examples for origin in resolve(one) if origin.compared is not None]
     assert len(found) >= 3
     return found
 
 
 def compared(example: Example, origin: Origin) -> tuple[str, dict[str, int], int]:
-    """The field that the user's words name, its numbers by id, and the position of the winner's call."""
+    """Return the field that the user's words name, its numbers by id, and the position of the winner's call."""
     step = example.steps[origin.compared or 0]
     (tool,) = {
         call.name for call in step.calls if measures(call.name) and origin.value in (call.arguments or {}).values()
@@ -94,10 +94,10 @@ def test_a_sum_counts_only_where_its_parts_are_named() -> None:
 
 
 def orders(first: int, second: int, answer: str, turn: str = "Which orders?", later: tuple[Step, ...] = ()) -> Example:
-    """An example in which two orders are looked up."""
-    shown = [{"id": f"SHOR-{at}", "subtotal": value} for at, value in enumerate((first, second), 11)]
-    listed = ("list_shop_orders", {}, [{"id": row["id"]} for row in shown])
-    made = converse(turn, listed, *(("get_shop_order", {"order": row["id"]}, row) for row in shown))
+    """Return an example in which two orders are looked up."""
+    rows = [{"id": f"SHOR-{at}", "subtotal": value} for at, value in enumerate((first, second), 11)]
+    listed = ("list_shop_orders", {}, [{"id": row["id"]} for row in rows])
+    made = converse(turn, listed, *(("get_shop_order", {"order": row["id"]}, row) for row in rows))
     both = Step(
         tuple(step.calls[0] for step in made.steps[1:]), 0, tuple(step.observations[0] for step in made.steps[1:])
     )
@@ -113,16 +113,19 @@ def test_the_winner_has_the_most_or_least_of_the_live_rows(examples: list[Exampl
 
 
 def test_other_numbers_make_another_one_the_winner(examples: list[Example]) -> None:
-    """Where the numbers of the winner and of another entity are swapped, the call no longer follows from them."""
+    """If the numbers of the winner and of another entity are swapped, the call no longer follows from them."""
     for example, origin in winners(examples):
         field, numbers, winner = compared(example, origin)
-        assert not unresolved(example)
+        assert not list_unresolved_values(example)
         other = next(at for at, number in enumerate(numbers.values()) if number != numbers[str(origin.value)])
-        assert any(f"by the {field}" in fault for fault in unresolved(swapped(example, origin, field, winner, other)))
+        assert any(
+            f"by the {field}" in fault
+            for fault in list_unresolved_values(swapped(example, origin, field, winner, other))
+        )
 
 
 def swapped(example: Example, origin: Origin, field: str, one: int, other: int) -> Example:
-    """The example in whose compared step two observations have each other's number."""
+    """Return the example with the numbers of two observations of its compared step swapped."""
     at = origin.compared or 0
     step = example.steps[at]
     places = [place for place, call in enumerate(step.calls) if field in measures(call.name)]
@@ -134,7 +137,7 @@ def swapped(example: Example, origin: Origin, field: str, one: int, other: int) 
 
 
 def corrected(example: Example) -> tuple[int, str, Any]:
-    """The step of the correction, the parameter and the new value."""
+    """Return the step of the correction, the parameter and the new value."""
     for at, step in enumerate(example.steps):
         spoken = example.turns[step.turn]
         framed = any(fits(frame, spoken) for frame in ALL_FRAMES)
@@ -151,7 +154,7 @@ ALL_FRAMES = [frame for frames in FRAMES.values() for frame in frames]
 
 
 def fits(frame: str, turn: str) -> bool:
-    """Whether a turn begins with a frame of a correction."""
+    """Return whether a turn begins with a frame of a correction."""
     pattern = re.escape(frame).replace(r"\{new\}", ".+").replace(r"\{old\}", ".+")
     return bool(re.match(pattern, turn, re.I)) or bool(re.match(pattern.removesuffix(r"\."), turn, re.I))
 
@@ -185,7 +188,7 @@ def test_a_correction_leaves_what_the_right_value_would_have_left(examples: list
 
 
 def last_write(example: Example, before: int) -> int:
-    """The step with the write that is corrected; look-ups for later wishes of the turn may stand between."""
+    """Return the step with the write that is corrected; look-ups for later wishes of the turn may stand between."""
     writes = [at for at, step in enumerate(example.steps[:before]) if TOOLS[step.calls[0].name][1].writes]
     return writes[-1]
 

@@ -1,4 +1,4 @@
-"""Contamination: a run of words that training shares with a benchmark is found, whole, and told by the command."""
+"""Contamination: a run of words that training shares with a benchmark is found in full and printed by the command."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from django.core.management.base import CommandError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.jobs import importing
-from training_worker.jobs.job_context import Tell
+from training_worker.jobs import dataset_import
+from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolWriter, spool_path
 from training_worker.prove.benchmarks.contamination import LONG, OURS, Hit, Screen, check, grams, words_of
-from training_worker.prove.benchmarks.registry import KNOWN, Known
+from training_worker.prove.benchmarks.registry import KNOWN, BenchmarkSpec
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 SAID = "Please move the quarterly report from the drafts folder into the archive and rename it"
 TEXTS = {"theirs": [("task-1", SAID), ("task-2", "Book me a seat on the first flight to Oslo tomorrow.")]}
 
 
-def asking(example: Example, *turns: str) -> Example:
+def with_turns(example: Example, *turns: str) -> Example:
     return replace(example, turns=turns)
 
 
-def test_a_run_of_n_words_is_found_whole_and_a_shorter_one_is_not(abstention: Example) -> None:
+def test_a_run_of_n_words_is_found_in_full_and_a_shorter_one_is_not(abstention: Example) -> None:
     words = SAID.split()
     for length in range(1, len(words) + 1):
         turn = f"Well then: {' '.join(words[:length])} xyzzy"
-        found = check([asking(abstention, turn)], TEXTS, {})
+        found = check([with_turns(abstention, turn)], TEXTS, {})
         expected = [Hit(abstention.id, "theirs", "task-1", " ".join(words[:length]).casefold())]
         assert found.hits == (expected if length >= LONG else [])
         assert (found.conversations, found.turns, found.texts) == (1, 1, {"theirs": 2})
@@ -44,15 +44,17 @@ def test_a_run_of_n_words_is_found_whole_and_a_shorter_one_is_not(abstention: Ex
 
 def test_case_and_punctuation_do_not_hide_a_run_and_turns_are_apart(abstention: Example) -> None:
     shouted = "BOOK me -- a seat, on the FIRST flight (to Oslo)!"
-    assert [hit.item for hit in check([asking(abstention, "Hello.", shouted)], TEXTS, {}).hits] == ["task-2"]
-    assert not check([asking(abstention, "Book me a seat on", "the first flight to Oslo tomorrow.")], TEXTS, {}).hits
+    assert [hit.item for hit in check([with_turns(abstention, "Hello.", shouted)], TEXTS, {}).hits] == ["task-2"]
+    assert not check(
+        [with_turns(abstention, "Book me a seat on", "the first flight to Oslo tomorrow.")], TEXTS, {}
+    ).hits
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12), st.integers(2, 5))
 def test_it_finds_what_a_comparison_of_all_places_finds(
     abstention: Example, a: list[str], b: list[str], n: int
 ) -> None:
-    found = check([asking(abstention, " ".join(a))], {"theirs": [("task", " ".join(b))]}, {}, n)
+    found = check([with_turns(abstention, " ".join(a))], {"theirs": [("task", " ".join(b))]}, {}, n)
     shared = set(grams(a, n)) & set(grams(b, n))
     assert bool(found.hits) == bool(shared)
     assert all(len(words_of(hit.words)) >= n and tuple(words_of(hit.words)[:n]) in shared for hit in found.hits)
@@ -61,7 +63,7 @@ def test_it_finds_what_a_comparison_of_all_places_finds(
 class Theirs:
     name, version, categories = "theirs", "1", ("all",)
 
-    def texts(self) -> Iterator[tuple[str, str]]:
+    def iter_user_texts(self) -> Iterator[tuple[str, str]]:
         return iter(TEXTS["theirs"])
 
 
@@ -76,26 +78,26 @@ def test_the_command_shows_every_pair_and_fails_where_there_is_one(
     settings.PROVE_DATA = tmp_path
     with pytest.raises(CommandError, match="No benchmark is installed"):
         call_command("contamination", data_set)
-    theirs = Known(name="theirs", title="Theirs", about="", categories=("all",), opens=open_theirs)
+    theirs = BenchmarkSpec(name="theirs", title="Theirs", about="", categories=("all",), opens=open_theirs)
     monkeypatch.setitem(KNOWN, "theirs", theirs)
     call_command("contamination", data_set)
-    told = capsys.readouterr().out
-    assert "0 pairs share 8 words" in told and "2 of theirs" in told and "bfcl was skipped: bfcl is not" in told
+    output = capsys.readouterr().out
+    assert "0 pairs share 8 words" in output and "2 of theirs" in output and "bfcl was skipped: bfcl is not" in output
     text = (data_set / "train.jsonl").read_text("utf-8")
     (tmp_path / "train.jsonl").write_text(text.replace('"turns":["', f'"turns":["{SAID} ', 2), "utf-8")
     with pytest.raises(CommandError, match="shares texts") as failed:
         call_command("contamination", tmp_path)
     assert failed.value.returncode == 1
-    told = capsys.readouterr().out
-    assert told.count(f"and task-1 of theirs: {SAID.casefold()}") == 2 and "2 pairs share" in told
+    output = capsys.readouterr().out
+    assert output.count(f"and task-1 of theirs: {SAID.casefold()}") == 2 and "2 pairs share" in output
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [(["--n", "1"], "from 2 to 100"), (["--option", "data=x"], "BENCHMARK.NAME=VALUE")],
 )
-def test_what_makes_no_sense_is_refused(data_set: Path, more: list[str], told: str) -> None:
-    with pytest.raises(CommandError, match=told):
+def test_what_makes_no_sense_is_refused(data_set: Path, more: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
         call_command("contamination", data_set, *more)
     with pytest.raises(CommandError, match="is not there"):
         call_command("contamination", data_set / "nothing")
@@ -114,7 +116,7 @@ class TestImports:
 
     @pytest.fixture(autouse=True)
     def theirs(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        theirs = Known(name="theirs", title="Theirs", about="", categories=("all",), opens=open_theirs)
+        theirs = BenchmarkSpec(name="theirs", title="Theirs", about="", categories=("all",), opens=open_theirs)
         monkeypatch.setitem(KNOWN, "theirs", theirs)
 
     def file(self, tmp_path: Path) -> Path:
@@ -125,9 +127,9 @@ class TestImports:
 
     def test_an_import_keeps_them_out_of_train_and_names_the_benchmark(self, tmp_path: Path) -> None:
         self.file(tmp_path)
-        tell = Tell(SpoolWriter(spool_path(tmp_path, 1)), Stop(), 1)
+        tell = EventLog(SpoolWriter(spool_path(tmp_path, 1)), Stop(), 1)
         given = {"format": "openai", "mapped": {}, "split": "train", "keep_good": True, "file": "a.jsonl"}
-        result = importing.work({"import": given}, tmp_path, tell)
+        result = dataset_import.work({"import": given}, tmp_path, tell)
         found = result["import"]["contamination"]
         assert found["held_out"] == {"theirs": 1} and found["compared"] == {"theirs": 2}
         assert {"bfcl", "tau2"} <= {*found["not_compared"]}
@@ -147,6 +149,8 @@ class TestImports:
     def test_a_short_text_is_one_of_a_benchmark_where_all_of_it_is_the_same(self, abstention: Example) -> None:
         theirs = replace(abstention, source="openai")
         screen = Screen({"theirs": [("task", "Cancel my flight, please.")]}, {})
-        assert screen.screened(asking(theirs, "cancel my flight please!")).split == "held_out"
-        assert screen.screened(asking(theirs, "cancel my flight please, Bob")).split == "train"
-        assert screen.screened(asking(abstention, "cancel my flight please!")).split == "train", "it was made here"
+        assert screen.screen_example(with_turns(theirs, "cancel my flight please!")).split == "held_out"
+        assert screen.screen_example(with_turns(theirs, "cancel my flight please, Bob")).split == "train"
+        assert screen.screen_example(with_turns(abstention, "cancel my flight please!")).split == "train", (
+            "it was made here"
+        )

@@ -26,7 +26,7 @@ def attempt(example: Example, *texts: str, truncated: bool = False, limits: Limi
 
 
 def wild(example: Example) -> list[Rollout]:
-    """Attempts that go wrong in all ways: malformed, unknown, twice the same, parallel, cut, over a limit, silent."""
+    """Return attempts that go wrong in all ways: malformed, unknown, repeated, parallel, cut, over a limit, silent."""
     first = example.steps[0].calls[0]
     good, unknown = write_calls([first]), write_calls([ToolCall("no_such_tool", {"x": 1})])
     return [

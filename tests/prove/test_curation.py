@@ -1,4 +1,4 @@
-"""Splits and mixes: what they promise of any data, on drawn items and on real conversations."""
+"""Splits and mixes: what they guarantee for any data, on drawn items and on real conversations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training_worker.prove.curation.dataset_split import BY, divide, hash_to_fraction
 from training_worker.prove.curation.files import write_streamed
-from training_worker.prove.curation.items import Item, contents_of, item_of, leaking
-from training_worker.prove.curation.mixing import counts, mix
-from training_worker.prove.curation.rollout_dataset import Collected, messages_of
-from training_worker.prove.curation.splitting import BY, divide, falls
+from training_worker.prove.curation.items import Item, contents_of, flag_leaks, item_of
+from training_worker.prove.curation.mixture import counts, mix
+from training_worker.prove.curation.rollout_dataset import DatasetRollout, messages_of
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example
@@ -65,8 +65,8 @@ def test_a_larger_share_holds_out_all_that_a_smaller_one_does(
     assert all(then == "held_out" for now, then in zip(small, large, strict=True) if now == "held_out")
 
 
-def test_about_the_share_that_was_asked_for_is_held_out() -> None:
-    held = sum(falls(str(world), 7) < 0.2 for world in range(5_000)) / 5_000
+def test_about_the_requested_share_is_held_out() -> None:
+    held = sum(hash_to_fraction(str(world), 7) < 0.2 for world in range(5_000)) / 5_000
     assert 0.18 < held < 0.22
 
 
@@ -124,18 +124,18 @@ def test_contents_are_the_same_under_another_id_and_on_another_side(some: list[E
     one = some[0]
     assert contents_of(one) == contents_of(replace(one, id="other", split="held_out"))
     assert contents_of(one) != contents_of(replace(one, turns=("Another.",)))
-    assert leaking([item_of(one)], [item_of(replace(one, id="other"))]) == [True]
+    assert flag_leaks([item_of(one)], [item_of(replace(one, id="other"))]) == [True]
 
 
 def test_files_are_those_that_a_recipe_writes_and_hold_what_they_say(tmp_path: Path, some: list[Example]) -> None:
     sides = [replace(one, split="held_out" if at % 5 == 0 else "train") for at, one in enumerate(some)]
     made = write_streamed(tmp_path / "a", "made", {}, sides, {"why": 2, "none": 0}, servers="x")
 
-    def split_of(split: str) -> tuple[list[Example], dataset_folder.Drawn]:
-        return [one for one in sides if one.split == split], dataset_folder.Drawn(drawn=0, dropped={})
+    def split_of(split: str) -> tuple[list[Example], dataset_folder.DrawCounts]:
+        return [one for one in sides if one.split == split], dataset_folder.DrawCounts(drawn=0, dropped={})
 
     known = dataset_folder.write(tmp_path / "b", "made", {}, 0, "x", split_of, "")
-    assert made.content == known.content and dataset_folder.changed(tmp_path / "a", made) == []
+    assert made.content == known.content and dataset_folder.list_changed_files(tmp_path / "a", made) == []
     assert made.splits["train"].dropped == {"why": 2}
     assert made.splits["train"].drawn == made.splits["train"].conversations + 2
 
@@ -150,4 +150,4 @@ def test_an_attempt_in_the_chat_format_has_its_calls_as_tool_calls(some: list[Ex
     ]
     ids = [call["id"] for message in messages for call in message.get("tool_calls", ())]
     assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == ids
-    assert json.dumps(Collected(id="a", example=example, rollout=attempt).origin) == "{}"
+    assert json.dumps(DatasetRollout(id="a", example=example, rollout=attempt).origin) == "{}"

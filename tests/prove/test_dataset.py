@@ -25,10 +25,10 @@ def alone(graph: nx.DiGraph) -> Made:
     return synthesize(COUNT, "train", graph, RECIPE, processes=1)
 
 
-def test_making_it_again_gives_the_same_and_tells_how_far_it_is(alone: Made, graph: nx.DiGraph) -> None:
-    told: list[tuple[int, int]] = []
-    assert synthesize(COUNT, "train", graph, RECIPE, lambda *now: told.append(now), processes=1) == alone
-    assert told == sorted(told) and told[-1] == (COUNT, COUNT)
+def test_making_it_again_gives_the_same_and_reports_its_progress(alone: Made, graph: nx.DiGraph) -> None:
+    progress: list[tuple[int, int]] = []
+    assert synthesize(COUNT, "train", graph, RECIPE, lambda *now: progress.append(now), processes=1) == alone
+    assert progress == sorted(progress) and progress[-1] == (COUNT, COUNT)
 
 
 def test_an_example_does_not_depend_on_the_others(alone: Made, examples: tuple[Example, ...]) -> None:
@@ -37,24 +37,24 @@ def test_an_example_does_not_depend_on_the_others(alone: Made, examples: tuple[E
     assert alone[0][: len(alike)] == alike
 
 
-def test_the_report_counts_what_was_kept(alone: Made) -> None:
-    kept, report = alone
-    assert (report.wanted, report.kept) == (COUNT, len(kept)) and report.asked >= COUNT
-    assert report.kept_by_name_alone <= report.distinct and report.kept <= report.made <= report.asked
-    assert sum(report.kinds.values()) == sum(report.lengths.values()) == len(kept)
-    assert sum(report.tools.values()) == sum(len(step.calls) for example in kept for step in example.steps)
+def test_the_report_counts_what_was_accepted(alone: Made) -> None:
+    accepted, report = alone
+    assert (report.wanted, report.accepted) == (COUNT, len(accepted)) and report.draws >= COUNT
+    assert report.accepted_by_name_alone <= report.distinct and report.accepted <= report.made <= report.draws
+    assert sum(report.kinds.values()) == sum(report.lengths.values()) == len(accepted)
+    assert sum(report.tools.values()) == sum(len(step.calls) for example in accepted for step in example.steps)
 
 
-def test_as_many_are_made_as_were_asked_for(alone: Made) -> None:
-    kept, report = alone
-    assert len(kept) == COUNT and report.shortfall() == ""
-    assert [int(example.id.rsplit("-", 1)[1]) for example in kept] == sorted(
-        int(example.id.rsplit("-", 1)[1]) for example in kept
+def test_as_many_are_made_as_were_requested(alone: Made) -> None:
+    accepted, report = alone
+    assert len(accepted) == COUNT and report.shortfall() == ""
+    assert [int(example.id.rsplit("-", 1)[1]) for example in accepted] == sorted(
+        int(example.id.rsplit("-", 1)[1]) for example in accepted
     )
 
 
 def test_where_fewer_were_made_the_report_says_why() -> None:
-    report = Report(wanted=500, asked=1_500, made=510, distinct=499, kept=499, dropped=Counter({"no chain": 990}))
+    report = Report(wanted=500, draws=1_500, made=510, distinct=499, accepted=499, dropped=Counter({"no chain": 990}))
     assert report.shortfall() == (
         "499 of 500 conversations could be made, from 1,500 draws (11 repeated another; dropped: no chain (990 times))."
     )

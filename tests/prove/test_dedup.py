@@ -1,4 +1,4 @@
-"""Duplicates: the quick filter keeps exactly what comparing every pair would keep."""
+"""Duplicates: the quick filter retains exactly what a comparison of every pair would retain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ groups = st.lists(st.sets(st.integers(0, 12), min_size=1, max_size=12), max_size
 
 
 def example(calls: set[int], name: str = "look", turn: str = "Look.") -> Example:
-    """A conversation with these calls, told apart by their arguments."""
+    """Return a conversation with these calls, which differ in their arguments."""
     steps = tuple(Step((ToolCall(name, {"at": call}),)) for call in sorted(calls))
     return Example(
         id="x", kind="chain", split="train", world=WorldRef(1, ("banking",)), turns=(turn,), steps=steps, edges=(),
@@ -22,11 +22,11 @@ def example(calls: set[int], name: str = "look", turn: str = "Look.") -> Example
 
 
 def by_comparing_all(examples: list[Example], threshold: float) -> list[Example]:
-    kept: list[Example] = []
+    retained: list[Example] = []
     for one in examples:
-        if all(jaccard(signature(one), signature(other)) <= threshold for other in kept):
-            kept.append(one)
-    return kept
+        if all(jaccard(signature(one), signature(other)) <= threshold for other in retained):
+            retained.append(one)
+    return retained
 
 
 @given(groups, thresholds)
@@ -36,13 +36,13 @@ def test_the_filter_keeps_what_comparing_every_pair_keeps(calls: list[set[int]],
 
 
 @given(groups)
-def test_what_is_kept_once_is_kept_again(calls: list[set[int]]) -> None:
-    kept = list(distinct(example(own) for own in calls))
-    assert list(distinct(kept)) == kept
+def test_what_is_retained_once_is_retained_again(calls: list[set[int]]) -> None:
+    retained = list(distinct(example(own) for own in calls))
+    assert list(distinct(retained)) == retained
 
 
 def test_seven_in_ten_may_be_the_same_and_no_more() -> None:
-    """Jaccard similarity of 0.70 exactly is kept; above it is dropped (paper, section 2, step 5)."""
+    """A conversation with a Jaccard similarity of 0.70 is retained; one above is dropped (paper, section 2, step 5)."""
     ten, seven, eight = set(range(10)), set(range(7)), set(range(8))
     assert THRESHOLD == 0.7
     assert len(list(distinct([example(ten), example(seven)]))) == 2
@@ -64,6 +64,6 @@ def test_the_order_of_arguments_and_of_calls_makes_no_difference() -> None:
     assert signature(with_calls(one, look)) == signature(with_calls(look, other))
 
 
-def test_abstentions_are_told_apart_by_what_the_user_asks() -> None:
+def test_abstentions_differ_by_what_the_user_says() -> None:
     examples = [example(set(), turn=turn) for turn in ("Fly.", "Sing.", "Fly.")]
     assert list(distinct(examples)) == examples[:2]

@@ -35,23 +35,21 @@ def reply(there: Served, cache: Path, messages: list[Message] = HELLO, **more: A
 
 
 def after(failures: list[Response]) -> Answering:
-    """An endpoint that fails in these ways and then is well."""
+    """Return an endpoint that fails in these ways and then answers."""
     left = iter(failures)
-    return lambda asked: next(left, "Good.")
+    return lambda request: next(left, "Good.")
 
 
-def test_a_text_is_asked_for_and_comes_back(serve: Serve, tmp_path: Path) -> None:
-    there = serve(lambda asked: "Good day.")
+def test_a_text_is_requested_and_returned(serve: Serve, tmp_path: Path) -> None:
+    there = serve(lambda request: "Good day.")
     assert reply(there, tmp_path, key=KEY, answer=99) == Reply("Good day.")
-    assert there.asked == [
+    assert there.requests == [
         {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}], "max_completion_tokens": 99}
     ]
     assert there.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-def test_tools_are_offered_and_calls_and_their_answers_are_told_as_the_api_has_them(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_tools_calls_and_their_answers_are_sent_in_the_form_of_the_api(serve: Serve, tmp_path: Path) -> None:
     called = {"content": None, "tool_calls": [called_by("get_balance", '{"account": "ACC-1"}')]}
     talk = [
         *HELLO,
@@ -60,11 +58,11 @@ def test_tools_are_offered_and_calls_and_their_answers_are_told_as_the_api_has_t
         Message("tool", "[2]"),
     ]
     tools = [tool_schema("list_accounts")]
-    there = serve(lambda asked: called)
+    there = serve(lambda request: called)
     with Endpoint(there.settings(tmp_path)) as endpoint:
         assert endpoint.chat(talk, tools) == Reply("", (ToolCall("get_balance", {"account": "ACC-1"}),))
-    assert there.asked[0]["tools"] == tools
-    assert there.asked[0]["messages"][1:] == [
+    assert there.requests[0]["tools"] == tools
+    assert there.requests[0]["messages"][1:] == [
         {
             "role": "assistant",
             "content": "One moment.",
@@ -101,54 +99,52 @@ def called_by(name: Any, arguments: Any) -> dict[str, Any]:
     ],
 )
 def test_a_hostile_call_comes_back_as_a_malformed_one(serve: Serve, call: Any, tmp_path: Path) -> None:
-    there = serve(lambda asked: {"tool_calls": [call]})
+    there = serve(lambda request: {"tool_calls": [call]})
     assert reply(there, tmp_path) == Reply("", (MALFORMED,))
 
 
-def test_a_call_of_a_tool_that_was_not_offered_keeps_its_name_for_the_validator_to_tell(
-    serve: Serve, tmp_path: Path
-) -> None:
-    there = serve(lambda asked: {"tool_calls": [called_by("__import__", "{}"), called_by("pay", "")]})
+def test_a_call_of_a_tool_that_was_not_offered_keeps_its_name_for_the_validator(serve: Serve, tmp_path: Path) -> None:
+    there = serve(lambda request: {"tool_calls": [called_by("__import__", "{}"), called_by("pay", "")]})
     assert reply(there, tmp_path).calls == (ToolCall("__import__", {}), ToolCall("pay", {}))
 
 
 def test_calls_that_a_server_leaves_in_the_text_are_read_there(serve: Serve, tmp_path: Path) -> None:
     calls = (ToolCall("pay", {"amount": 1}),)
-    there = serve(lambda asked: "So be it. " + write_calls(calls))
+    there = serve(lambda request: "So be it. " + write_calls(calls))
     assert reply(there, tmp_path) == Reply("So be it.", calls)
 
 
 def test_an_answer_cut_by_the_limit_of_tokens_says_so(serve: Serve, tmp_path: Path) -> None:
-    there = serve(lambda asked: JSONResponse(completion({"content": "Half a"}, "length")))
-    assert reply(there, tmp_path) == Reply("Half a", whole=False)
+    there = serve(lambda request: JSONResponse(completion({"content": "Half a"}, "length")))
+    assert reply(there, tmp_path) == Reply("Half a", complete=False)
 
 
 def test_nothing_is_paid_for_twice(serve: Serve, tmp_path: Path) -> None:
     numbers = count()
-    there = serve(lambda asked: f"Answer {next(numbers)}")
+    there = serve(lambda request: f"Answer {next(numbers)}")
     first = reply(there, tmp_path)
-    assert reply(there, tmp_path) == first and len(there.asked) == 1
+    assert reply(there, tmp_path) == first and len(there.requests) == 1
     assert reply(there, tmp_path, model="another") != first
     assert reply(there, tmp_path, answer=100) != first
     assert reply(there, tmp_path, [Message("user", "Hello?")]) != first
     with Endpoint(there.settings(tmp_path)) as endpoint:
         assert endpoint.chat(HELLO, [tool_schema("list_accounts")]) != first
-        assert endpoint.asked == 1 and endpoint.spent == 10
-    assert len(there.asked) == 5
+        assert endpoint.requests == 1 and endpoint.spent == 10
+    assert len(there.requests) == 5
 
 
-def test_threads_that_ask_the_same_are_told_the_same(serve: Serve, tmp_path: Path) -> None:
+def test_threads_that_ask_the_same_get_the_same_answer(serve: Serve, tmp_path: Path) -> None:
     numbers = count()
-    there = serve(lambda asked: f"Answer {next(numbers)}")
+    there = serve(lambda request: f"Answer {next(numbers)}")
     with Endpoint(there.settings(tmp_path)) as endpoint, ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(lambda _: endpoint.chat(HELLO), range(8)))) == 1
-    before = len(there.asked)
+    before = len(there.requests)
     reply(there, tmp_path)
-    assert len(there.asked) == before
+    assert len(there.requests) == before
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504])
-def test_what_passes_is_tried_again_when_the_server_says_and_each_try_counts_for_the_rate(
+def test_a_temporary_failure_is_retried_when_the_server_says_and_each_try_counts_for_the_rate(
     serve: Serve, status: int, tmp_path: Path
 ) -> None:
     again = Response(status_code=status, headers={"Retry-After": "0.01"})
@@ -156,7 +152,7 @@ def test_what_passes_is_tried_again_when_the_server_says_and_each_try_counts_for
     with Endpoint(there.settings(tmp_path, retries=2, per_minute=1000)) as endpoint:
         assert endpoint.chat(HELLO) == Reply("Good.")
         assert endpoint.limiter is not None and endpoint.limiter.buckets()[0].count() == 3
-    assert len(there.asked) == 3
+    assert len(there.requests) == 3
 
 
 async def never() -> AsyncIterator[bytes]:
@@ -205,11 +201,13 @@ FAILURES = {
         {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."},
     ],
 )
-def test_a_conversation_longer_than_the_model_reads_is_told_apart(serve: Serve, said: object, tmp_path: Path) -> None:
-    there = serve(lambda asked: JSONResponse(said, 400))
+def test_a_conversation_longer_than_the_model_reads_has_its_own_error(
+    serve: Serve, said: object, tmp_path: Path
+) -> None:
+    there = serve(lambda request: JSONResponse(said, 400))
     with Endpoint(there.settings(tmp_path)) as endpoint, pytest.raises(TooLong, match="exceeds the context"):
         endpoint.chat([Message("user", "?")], [])
-    there = serve(lambda asked: JSONResponse(said, 500, headers={"Retry-After": "0.01"}))
+    there = serve(lambda request: JSONResponse(said, 500, headers={"Retry-After": "0.01"}))
     with Endpoint(there.settings(tmp_path, retries=0)) as endpoint:
         with pytest.raises(EndpointFailed) as raised:
             endpoint.chat([Message("user", "?")], [])
@@ -217,12 +215,12 @@ def test_a_conversation_longer_than_the_model_reads_is_told_apart(serve: Serve, 
 
 
 @pytest.mark.parametrize("kind", FAILURES)
-def test_a_failure_is_one_line_with_its_remedy_and_is_not_kept(serve: Serve, kind: str, tmp_path: Path) -> None:
-    answer, told = FAILURES[kind]
+def test_a_failure_is_one_line_with_its_remedy_and_is_not_stored(serve: Serve, kind: str, tmp_path: Path) -> None:
+    answer, message = FAILURES[kind]
     limit = {"timeout": 0.2} if kind in ("slow", "trickle") else {}
-    there = serve(lambda asked: answer())
+    there = serve(lambda request: answer())
     with Endpoint(there.settings(tmp_path, retries=1, key=KEY, **limit)) as endpoint:
-        with pytest.raises(EndpointFailed, match=told) as failed:
+        with pytest.raises(EndpointFailed, match=message) as failed:
             endpoint.chat(HELLO)
         assert endpoint.answers.table.execute("SELECT count(*) FROM answers").fetchone() == (0,)
     assert str(failed.value).isprintable() and len(str(failed.value)) < 600
@@ -238,14 +236,14 @@ def nobody() -> Iterator[str]:
 
 
 def test_an_endpoint_that_is_down_is_named(nobody: str, tmp_path: Path) -> None:
-    told = rf"{nobody}: it cannot be reached, tried 2 times: .*is it running\?"
+    message = rf"{nobody}: it cannot be reached, tried 2 times: .*is it running\?"
     down = Settings(url=nobody, model=MODEL, cache=tmp_path, retries=1)
-    with Endpoint(down) as endpoint, pytest.raises(EndpointFailed, match=told):
+    with Endpoint(down) as endpoint, pytest.raises(EndpointFailed, match=message):
         endpoint.chat(HELLO)
 
 
 def test_the_budget_ends_the_work_and_a_larger_one_goes_on(serve: Serve, tmp_path: Path) -> None:
-    there = serve(lambda asked: "Good.")
+    there = serve(lambda request: "Good.")
     talks = [[Message("user", str(number))] for number in range(4)]
     with Endpoint(there.settings(tmp_path, tokens=15)) as endpoint:
         with pytest.raises(EndpointFailed, match=r"budget of 15 tokens is spent; raise PROVE_LLM_TOKENS"):
@@ -254,13 +252,13 @@ def test_the_budget_ends_the_work_and_a_larger_one_goes_on(serve: Serve, tmp_pat
         assert endpoint.chat(talks[0]) == Reply("Good."), "what was answered before costs nothing"
     with Endpoint(there.settings(tmp_path, tokens=25)) as endpoint:
         assert [endpoint.chat(talk) for talk in talks] == [Reply("Good.")] * 4
-    assert len(there.asked) == 4
+    assert len(there.requests) == 4
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"total_tokens": -5}, {"total_tokens": "many"}, []])
 def test_tokens_are_estimated_where_a_server_does_not_count_them(serve: Serve, usage: Any, tmp_path: Path) -> None:
     body = completion({"content": "Good."}) | {"usage": usage}
-    there = serve(lambda asked: JSONResponse(body))
+    there = serve(lambda request: JSONResponse(body))
     with Endpoint(there.settings(tmp_path)) as endpoint:
         endpoint.chat(HELLO)
         assert endpoint.spent > 0

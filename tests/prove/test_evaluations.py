@@ -1,4 +1,4 @@
-"""The comparison of two policies on benchmarks: what each is asked, and the table that it writes."""
+"""The comparison of two policies on benchmarks: the requests for each, and the table that it writes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from training_worker.benchmark_page import PAGE
-from training_worker.evaluations import Compared, build_requests, main, markdown, options
-from training_worker.prove.benchmarks.compare import Paired
+from training_worker.evaluations import BenchmarkComparison, build_requests, main, markdown, options
+from training_worker.prove.benchmarks.compare import PairedComparison
 
-ROW = Paired(items=8, first=0.25, second=0.5, low=0.1, high=0.4, gained=("a", "b"), lost=(), p=0.5)
+ROW = PairedComparison(items=8, first=0.25, second=0.5, low=0.1, high=0.4, gained=("a", "b"), lost=(), p=0.5)
 
 
-def test_both_are_asked_the_same_but_for_their_folder() -> None:
+def test_both_policies_get_the_same_requests_except_for_the_folder() -> None:
     given = options(["--before", "one", "--after", "other", "--bfcl", "2"])
     before, after = build_requests(given, given.before), build_requests(given, given.after)
     assert [one.benchmark for one in before] == ["worlds", "behaviour", "bfcl"]
@@ -24,10 +24,14 @@ def test_both_are_asked_the_same_but_for_their_folder() -> None:
 
 
 def test_the_table_has_a_line_for_each_category() -> None:
-    about, _, head, _, *lines = markdown([Compared("Worlds 1", (("maps", ROW), ("all", ROW)))], "Two.").splitlines()
+    about, _, head, _, *lines = markdown(
+        [BenchmarkComparison("Worlds 1", (("maps", ROW), ("all", ROW)))], "Two."
+    ).splitlines()
     assert about == "Two." and {line.count("|") for line in (head, *lines)} == {9}
     assert lines[0] == "| Worlds 1 | maps | 8 | 25.0 | 50.0 | +25.0 (+10.0 to +40.0) | 0.500 | - → - |"
-    goals = markdown([Compared("Worlds 1", (("maps", replace(ROW, goals=(0.5, 0.75))),))], "").splitlines()[-1]
+    goals = markdown([BenchmarkComparison("Worlds 1", (("maps", replace(ROW, goals=(0.5, 0.75))),))], "").splitlines()[
+        -1
+    ]
     assert goals.endswith("| 0.500 | 50.0 → 75.0 |")
 
 

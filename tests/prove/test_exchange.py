@@ -14,7 +14,7 @@ from mcp_servers.world import World
 from tests.prove.known import known_examples
 from training_worker.prove.result_schema import rows_in
 from training_worker.prove.synthesis.exchange import PARTS, exchange, find_another
-from training_worker.prove.synthesis.plan import PlannedCall, Sighting, changed_values
+from training_worker.prove.synthesis.plan import ObservedEntity, PlannedCall, changed_values
 from training_worker.prove.synthesis.referents import OPAQUE
 from training_worker.prove.synthesis.resolver import ObservedLeaf, Origin, resolve
 from training_worker.prove.synthesis.sampler import widest
@@ -40,7 +40,7 @@ def run(example: Example) -> dict[tuple[int, int], PlannedCall]:
     return calls
 
 
-def shown_by(call: PlannedCall) -> Json:
+def result_of(call: PlannedCall) -> Json:
     return json.loads(call.text)
 
 
@@ -57,8 +57,8 @@ def leads_to(example: Example, origin: Origin, texts: Sequence[str], id: str) ->
     """Return whether the user's words lead from what a look-up shows to an entity, as the resolver reads them."""
     assert isinstance(origin.where, ObservedLeaf)
     steps = list(example.steps)
-    shown, used = steps[origin.where.step], steps[origin.step]
-    observations = list(shown.observations)
+    source, used = steps[origin.where.step], steps[origin.step]
+    observations = list(source.observations)
     observations[origin.where.call] = texts[0]
     calls = list(used.calls)
     place = (origin.step, origin.call, origin.parameter, origin.path)
@@ -74,8 +74,8 @@ def test_in_another_world_the_words_lead_to_another_entity(chains: list[Example]
     for example in chains:
         for origin, call in found_ids(example, run(example)):
             kind = TOOLS[example.steps[origin.step].calls[origin.call].name][1].ids.get(origin.parameter, "")
-            rows = tuple(row.fields for row in rows_in(call.tool, shown_by(call)) if row.type == kind)
-            seen = Sighting(kind, str(origin.value), 0, None, rows)
+            rows = tuple(row.fields for row in rows_in(call.tool, result_of(call)) if row.type == kind)
+            seen = ObservedEntity(kind, str(origin.value), 0, None, rows)
             assert find_another([call], seen, partial(leads_to, example, origin)), (example.id, origin)
             ids += 1
     assert ids > 50
@@ -95,7 +95,7 @@ def test_words_that_point_at_a_place_in_a_list_lead_to_no_other_entity() -> None
     world = World.open(3, ("banking",), "small")
     call = PlannedCall("list_accounts", {}, ToolResult("list_accounts", ""), 0, frozenset(), world, world)
     rows = world.fork().call("list_accounts", {}).data
-    first = Sighting("AccountId", rows[0]["id"], 0, rows[0], tuple(rows))
+    first = ObservedEntity("AccountId", rows[0]["id"], 0, rows[0], tuple(rows))
     assert not find_another(
         [call], first, lambda texts, id: texts[0].startswith(f'[{{"id":"{rows[0]["id"]}"') and id == rows[0]["id"]
     )
@@ -112,13 +112,13 @@ def test_no_user_turn_asks_for_something_and_for_taking_it_back(chains: list[Exa
             taken |= {(turn, place, old): (call.tool, *map(str, call.arguments.values())) for place, old, _ in values}
 
 
-def test_in_the_whole_list_the_words_still_name_the_entity(chains: list[Example]) -> None:
+def test_in_the_full_list_the_words_still_name_the_entity(chains: list[Example]) -> None:
     """A superlative of the first page may not be one of all."""
     wider = 0
     for example in chains:
         for origin, call in found_ids(example, run(example)):
             most = widest(TOOLS[call.tool][1])
-            whole = call.before.fork().call(call.tool, call.arguments | ({"limit": most} if most else {}))
-            assert leads_to(example, origin, [whole.text], str(origin.value)), (example.id, origin)
-            wider += whole.text != call.text
+            full = call.before.fork().call(call.tool, call.arguments | ({"limit": most} if most else {}))
+            assert leads_to(example, origin, [full.text], str(origin.value)), (example.id, origin)
+            wider += full.text != call.text
     assert wider > 3

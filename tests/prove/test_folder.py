@@ -1,4 +1,4 @@
-"""Data sets by recipe: exactly what was asked for, the same bytes each time, and a replay that notices what changed."""
+"""Data sets by recipe: exactly what the recipe says, the same bytes each time, and a replay that detects changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from training_worker.prove.leakage import identifiers
 from training_worker.prove.reward import score
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis import dataset_folder, recipes
-from training_worker.prove.synthesis.dataset import ENOUGH, FOR_EACH, CannotBeMet, assemble, mixed, rare
+from training_worker.prove.synthesis.dataset import ENOUGH, FOR_EACH, CannotBeMet, assemble, interleave_tasks, rare
 from training_worker.prove.synthesis.manifest import content_digest
 from training_worker.prove.synthesis.replay import verify
 from training_worker.prove.trajectory import Example, ExecutedCall, dumps, read_lines
@@ -78,7 +78,7 @@ def test_the_splits_share_no_world_and_no_name(train: list[Example], held_out: l
     assert identifiers(train) & identifiers(held_out) == set()
 
 
-def test_servers_can_be_kept_out_of_training_as_a_whole(graph: nx.DiGraph, tmp_path: Path) -> None:
+def test_entire_servers_can_be_held_out_of_training(graph: nx.DiGraph, tmp_path: Path) -> None:
     plan = replace(SMALL, train=recipes.by_kind((6, 1, 0)), held_out=recipes.by_kind((6, 1, 0)), unseen=("vehicle",))
     dataset_folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1)
     for split, server in (("train", "banking"), ("held_out", "vehicle")):
@@ -96,7 +96,7 @@ def test_chains_have_two_to_six_steps(graph: nx.DiGraph) -> None:
 
 
 def test_modes_make_chains_whose_order_matters(train: list[Example]) -> None:
-    """Implicit edges: a step that is refused until another has run."""
+    """An implicit edge makes a chain with a step that is refused until another has run."""
     named = {
         (example.steps[a].calls[0].name, example.steps[b].calls[0].name) for example in train for a, b in example.edges
     }
@@ -113,17 +113,17 @@ def test_the_oracle_earns_the_most_and_doing_nothing_too_much_or_out_of_order_le
             continue
         assert score(example.steps, example.edges, []).total < best.total
         assert score(example.steps, example.edges, [one for one in calls for _ in range(3)]).total < best.total
-        if example.edges and len({dumps(one.call) for one in calls}) == len(calls):  # else equal calls change places
+        if example.edges and len({dumps(one.call) for one in calls}) == len(calls):  # equal calls could change places
             assert score(example.steps, example.edges, calls[::-1]).total < best.total
             reversed_ones += 1
     assert reversed_ones
 
 
 def test_every_conversation_replays(made: Path) -> None:
-    told: list[tuple[int, int]] = []
-    found = verify(made, lambda *now: told.append(now))
+    progress: list[tuple[int, int]] = []
+    found = verify(made, lambda *now: progress.append(now))
     assert found.holds and found.held == 50 and not found.groups
-    assert told[-1] == (50, 50)
+    assert progress[-1] == (50, 50)
 
 
 def test_the_manifest_says_all_that_it_was_made_with(made: Path, train: list[Example]) -> None:
@@ -145,19 +145,19 @@ def test_a_finished_data_set_is_replaced_only_when_that_is_said(made: Path, grap
         return dataset_folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1, **how)
 
     first = make(few)
-    with pytest.raises(dataset_folder.Taken, match="holds a finished dataset"):
+    with pytest.raises(dataset_folder.DatasetExistsError, match="holds a finished dataset"):
         make(few)
     assert dataset_folder.read(tmp_path) == first
     assert make(few, replacing=True) == first
 
 
 def test_imported_abstention_takes_the_place_of_our_own(graph: nx.DiGraph, tmp_path: Path) -> None:
-    asked = tmp_path / "asked.jsonl"
+    questions = tmp_path / "asked.jsonl"
     rows = [
         {"query": f"Question {n}?", "tools": '[{"name": "f", "parameters": {}}]', "answers": "[]"} for n in range(9)
     ]
-    asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    formats.make(asked, tmp_path / "abstention", formats.FORMATS["xlam-irrelevance"])
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    formats.make(questions, tmp_path / "abstention", formats.FORMATS["xlam-irrelevance"])
     few = replace(SMALL, train=recipes.by_kind((4, 1, 3)), held_out=recipes.by_kind((1, 0, 1)))
 
     def make(out: Path) -> list[Example]:
@@ -185,10 +185,10 @@ def test_a_recipe_takes_no_imported_conversation_with_calls(graph: nx.DiGraph, t
     (tmp_path / "chats.jsonl").write_text(json.dumps({"messages": messages, "tools": [{"name": "f"}]}) + "\n")
     formats.make(tmp_path / "chats.jsonl", tmp_path / "chats", formats.FORMATS["openai"])
     with pytest.raises(dataset_folder.NoAbstention, match="cannot be replayed, so no recipe takes them"):
-        dataset_folder.borrowed(tmp_path / "chats", "train", SMALL)
+        dataset_folder.sample_abstentions(tmp_path / "chats", "train", SMALL)
 
 
-def test_a_recipe_that_cannot_be_met_says_what_lacks_and_why(graph: nx.DiGraph) -> None:
+def test_a_recipe_that_cannot_be_met_says_what_is_missing_and_why(graph: nx.DiGraph) -> None:
     one_world = replace(SMALL.recipe, worlds=1)
     lonely = nx.DiGraph(graph.subgraph(["list_driver_profiles"]), **graph.graph)
     with pytest.raises(CannotBeMet, match=r"\d+ chain conversations are missing after \d+ draws"):
@@ -196,7 +196,7 @@ def test_a_recipe_that_cannot_be_met_says_what_lacks_and_why(graph: nx.DiGraph) 
 
 
 def test_kinds_are_spread_evenly_over_the_indices() -> None:
-    tasks = mixed({"chain": 90, "irrelevance": 10}, 5)
+    tasks = interleave_tasks({"chain": 90, "irrelevance": 10}, 5)
     assert [index for index, _, _ in tasks] == list(range(5, 105)) and {target for _, _, target in tasks} == {None}
     for start in range(0, 100, 20):
         assert sum(kind == "irrelevance" for _, kind, _ in tasks[start : start + 20]) == 2
@@ -206,7 +206,7 @@ def test_what_is_drawn_in_addition_is_about_the_tools_that_have_come_least(train
     common = Counter(call.name for example in train for step in example.steps for call in step.calls)
     tools = [*sorted(common, key=lambda name: -common[name])[:2], "never_called"]
     assert rare(train, tools)[: ENOUGH * FOR_EACH] == ["never_called"] * ENOUGH * FOR_EACH
-    tasks = mixed({"chain": 6, "irrelevance": 3}, 0, ["never_called", "never_called", "list_cards"])
+    tasks = interleave_tasks({"chain": 6, "irrelevance": 3}, 0, ["never_called", "never_called", "list_cards"])
     assert [target for _, kind, target in tasks if kind == "chain"] == ["never_called"] * 2 + ["list_cards"] + [
         None
     ] * 3

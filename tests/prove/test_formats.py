@@ -1,4 +1,4 @@
-"""Tool calls as families of models write them: what is written is read again, and no text brings a reader down."""
+"""Tool calls as families of models write them: what is written is read again, and no text makes a reader fail."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_calls_written_are_the_calls_read(form: Format, written: list[ToolCall])
 @ANY
 @FEW
 @given(st.lists(calls, max_size=4), st.integers(0, 5))
-def test_no_more_calls_are_read_than_asked_for(form: Format, written: list[ToolCall], most: int) -> None:
+def test_no_more_calls_are_read_than_requested(form: Format, written: list[ToolCall], most: int) -> None:
     assert form.parse(form.write(written), most) == tuple(written[:most])
 
 
@@ -50,7 +50,7 @@ def test_no_more_calls_are_read_than_asked_for(form: Format, written: list[ToolC
 def test_any_text_is_read_and_what_is_read_is_a_call_or_malformed(form: Format, text: str) -> None:
     for call in form.parse(text):
         assert call == MALFORMED or (isinstance(call.arguments, dict) and json.dumps(call.arguments, allow_nan=False))
-    assert form.parse(text, 1) == form.parse(text)[:1] and isinstance(form.words(text), str)
+    assert form.parse(text, 1) == form.parse(text)[:1] and isinstance(form.strip_calls(text), str)
 
 
 @ANY
@@ -58,8 +58,8 @@ def test_any_text_is_read_and_what_is_read_is_a_call_or_malformed(form: Format, 
 @given(st.lists(calls, min_size=1, max_size=3))
 def test_the_words_are_what_stands_beside_the_calls(form: Format, written: list[ToolCall]) -> None:
     text = f"Let me see.\n{form.write(written)}"
-    assert form.parse(text) == tuple(written) and form.words(text) == "Let me see."
-    assert form.words(form.write(written)) == ""
+    assert form.parse(text) == tuple(written) and form.strip_calls(text) == "Let me see."
+    assert form.strip_calls(form.write(written)) == ""
 
 
 @ANY
@@ -67,7 +67,7 @@ def test_the_words_are_what_stands_beside_the_calls(form: Format, written: list[
     "text", ["", "It costs {1}.", "[1, 2]", '{"balance": 3}', "a; b", "def f(): {}", "The name: x"]
 )
 def test_a_text_that_is_no_call_is_no_call(form: Format, text: str) -> None:
-    assert form.parse(text) == () and form.words(text) == text.strip()
+    assert form.parse(text) == () and form.strip_calls(text) == text.strip()
 
 
 @ANY
@@ -82,7 +82,7 @@ def test_a_text_that_is_no_call_is_no_call(form: Format, text: str) -> None:
 def test_a_hundred_kilobytes_of_hostile_text_are_read_in_one_go(form: Format, text: str) -> None:
     found = form.parse(text)
     assert all(call == MALFORMED for call in found) and len(form.parse(text, 3)) <= 3
-    assert len(form.words(text)) <= len(text)
+    assert len(form.strip_calls(text)) <= len(text)
 
 
 WEATHER = ToolCall("weather", {"city": "Paris"})
@@ -117,7 +117,7 @@ def test_a_llama_writes_calls_in_several_ways(text: str, found: list[ToolCall]) 
      '{"name": "time", "parameters": {"x": "\\ud800"}}',
      "{'name': 'time', 'parameters': {}}".replace("'name'", '"name"')],
 )  # fmt: skip
-def test_a_llamas_call_that_is_broken_or_cut_is_kept_as_malformed(text: str) -> None:
+def test_a_llamas_call_that_is_broken_or_cut_is_read_as_malformed(text: str) -> None:
     assert LLAMA3.parse(text) == (MALFORMED,)
 
 

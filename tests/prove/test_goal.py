@@ -11,7 +11,7 @@ import pytest
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
-from training_worker.prove.reward.acts import ACTS, act_accuracy, asks, compare_acts, count_acts
+from training_worker.prove.reward.acts import ACTS, act_accuracy, compare_acts, count_acts, has_question
 from training_worker.prove.reward.final_state import final_state
 from training_worker.prove.reward.goal import find_due_facts, goal_success, reaches_goal
 from training_worker.prove.reward.success import is_success
@@ -138,7 +138,7 @@ def test_a_write_with_another_text_leaves_another_world(chains: list[Example]) -
     assert wrong > 5
 
 
-def test_facts_that_are_due_have_to_be_told_in_their_turn(chains: list[Example]) -> None:
+def test_facts_that_are_due_have_to_be_stated_in_their_turn(chains: list[Example]) -> None:
     due = 0
     for example in chains:
         facts = find_due_facts(example)
@@ -152,7 +152,7 @@ def test_facts_that_are_due_have_to_be_told_in_their_turn(chains: list[Example])
     assert len(chains) / 3 < due < len(chains)
 
 
-def test_whoever_calls_nothing_reaches_no_goal_of_a_chain(examples: list[Example]) -> None:
+def test_a_model_that_calls_nothing_reaches_no_goal_of_a_chain(examples: list[Example]) -> None:
     for example in examples:
         assert speak(example, ["Done."] * len(example.turns)).goal_success is example.abstains
         assert speak(example, example.answers).goal_success is example.abstains, "nor who guesses all facts"
@@ -170,7 +170,7 @@ def test_a_rollout_that_a_limit_ends_reaches_nothing(chains: list[Example]) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "question"),
     [
         ("Which account do you mean?", True),
         ("I found three cards. Could you tell me which one?", True),
@@ -183,8 +183,8 @@ def test_a_rollout_that_a_limit_ends_reaches_nothing(chains: list[Example]) -> N
         ("It is 20 euros.", False),
     ],
 )
-def test_an_offer_of_more_help_asks_nothing(text: str, asked: bool) -> None:
-    assert asks(text) is asked
+def test_an_offer_of_more_help_asks_nothing(text: str, question: bool) -> None:
+    assert has_question(text) is question
 
 
 def test_acts_are_read_from_the_transcript(chains: list[Example]) -> None:

@@ -1,4 +1,4 @@
-"""The graph: an edge is there exactly when running the pair showed it, and the runs can be had again."""
+"""The graph: an edge exists exactly where a run of the pair proved it, and each run can be repeated."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def proofs(graph: nx.DiGraph, *keys: str) -> Iterator[tuple[str, str, str, dict[
 
 
 def opened(a: str, b: str, proof: dict[str, Any]) -> World:
-    """The world in which a proof was had."""
+    """Return the world in which a proof was run."""
     return World.open(proof["seed"], Candidate(a, b, "", "").servers, "small")
 
 
@@ -63,7 +63,7 @@ def as_text(graph: nx.DiGraph) -> str:
 
 
 def outcome(world: World, tool: str, run: dict[str, Any]) -> bool:
-    """Whether a run kept as evidence comes out the same again, and leaves the same world."""
+    """Return whether a run stored as evidence gives the same result again and leaves the same world."""
     before = world.digest()
     reply = world.call(tool, run["arguments"])
     again = (reply.ok, reply.text, before, world.digest())
@@ -71,11 +71,11 @@ def outcome(world: World, tool: str, run: dict[str, Any]) -> bool:
 
 
 def served(run: dict[str, Any]) -> bool:
-    """Whether a call found or did something."""
+    """Return whether a call found or did something."""
     return run["ok"] and run["text"] != NOTHING
 
 
-def test_every_proof_can_be_had_again_from_its_evidence(graph: nx.DiGraph, travel: nx.DiGraph) -> None:
+def test_every_proof_can_be_repeated_from_its_evidence(graph: nx.DiGraph, travel: nx.DiGraph) -> None:
     for a, b, _, proof in (*proofs(graph), *proofs(travel)):
         opening = opened(a, b, proof)
         after = opening.fork()
@@ -85,7 +85,7 @@ def test_every_proof_can_be_had_again_from_its_evidence(graph: nx.DiGraph, trave
         assert outcome(opening.fork(), b, proof["without"]), (a, b)
 
 
-def test_an_edge_was_shown_by_a_run_that_worked_and_one_with_another_worlds_id_that_did_not(graph: nx.DiGraph) -> None:
+def test_an_edge_has_a_run_that_worked_and_one_with_another_worlds_id_that_did_not(graph: nx.DiGraph) -> None:
     for a, b, parameter, proof in proofs(graph, "feeds"):
         with_output, with_foreign = proof["with_output"], proof["with_foreign"]
         assert proof["producer"]["ok"] and with_output["ok"] and not with_foreign["ok"], (a, b)
@@ -94,15 +94,15 @@ def test_an_edge_was_shown_by_a_run_that_worked_and_one_with_another_worlds_id_t
 
 
 def differing(proof: dict[str, Any]) -> set[str]:
-    """The parameters in which the call with another world's value is another one."""
+    """Return the parameters in which the call with another world's value differs."""
     own, foreign = proof["with_output"]["arguments"], proof["with_foreign"]["arguments"]
     return {name for name, value in own.items() if foreign[name] != value}
 
 
 def test_a_value_that_another_world_shows_is_refused_or_finds_nothing(travel: nx.DiGraph) -> None:
-    shown = list(proofs(travel, "shows"))
-    assert {b for _, b, _, _ in shown} >= {"choose_flight_seat", "search_hotels", "reverse_geocode", "apply_food_promo"}
-    for a, b, parameter, proof in shown:
+    edges = list(proofs(travel, "shows"))
+    assert {b for _, b, _, _ in edges} >= {"choose_flight_seat", "search_hotels", "reverse_geocode", "apply_food_promo"}
+    for a, b, parameter, proof in edges:
         assert proof["producer"]["ok"] and served(proof["with_output"]), (a, b)
         assert not served(proof["with_foreign"]) and "invalid_arguments" not in proof["with_foreign"]["text"], (a, b)
         assert differing(proof) == {parameter}, (a, b)
@@ -142,14 +142,14 @@ def test_only_a_tool_that_writes_creates_what_the_next_one_needs(graph: nx.DiGra
 
 
 def test_every_candidate_is_either_proven_or_listed_as_unproven(graph: nx.DiGraph) -> None:
-    asked = {(one.giver, one.taker, one.parameter) for one in candidates(tool for _, tool in TOOLS.values())}
+    expected = {(one.giver, one.taker, one.parameter) for one in candidates(tool for _, tool in TOOLS.values())}
     proven = {(a, b, parameter) for a, b, parameter, _ in proofs(graph)}
     unproven = set(map(tuple, graph.graph["unproven"]))
-    assert proven | unproven == asked and not proven & unproven
+    assert proven | unproven == expected and not proven & unproven
 
 
 def test_a_pair_that_execution_does_not_show_has_no_edge(graph: nx.DiGraph) -> None:
-    """Answering an invitation gives the id of someone else's event, which nobody but its owner may cancel."""
+    """A response to an invitation gives the id of another user's event, which only its owner may cancel."""
     pair = Candidate("respond_to_invitation", "cancel_event", "event", "EventId")
     assert pair in candidates(tool for _, tool in TOOLS.values())
     assert prove(pair) is None
@@ -166,16 +166,16 @@ def test_every_tool_that_needs_an_id_is_fed_by_some_tool(graph: nx.DiGraph) -> N
 
 
 @pytest.mark.long
-def test_the_cached_graph_is_read_and_equals_the_one_built(kept: Path) -> None:
-    told: list[int] = []
-    again = load_or_build(kept.parent, lambda done, total: told.append(done), ONE)
+def test_the_cached_graph_is_read_and_equals_the_one_built(cached: Path) -> None:
+    progress: list[int] = []
+    again = load_or_build(cached.parent, lambda done, total: progress.append(done), ONE)
     own = graph_of(*ONE)
-    assert told == [] and kept.name == f"graph-{FORMAT}-{own.graph['fingerprint']}.json"
+    assert progress == [] and cached.name == f"graph-{FORMAT}-{own.graph['fingerprint']}.json"
     assert as_text(again) == as_text(own)
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file in which the graph of one server is cached."""
     folder = tmp_path_factory.mktemp("kept")
     load_or_build(folder, servers=ONE)
@@ -184,11 +184,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", "{}", '{"nodes": 1}', "half", "\udcff"])
-def test_a_torn_cache_is_built_again(torn: str, kept: Path, tmp_path: Path) -> None:
-    path, whole = tmp_path / kept.name, kept.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2] if torn == "half" else torn.encode("utf-8", "surrogateescape"))
+def test_a_torn_cache_is_built_again(torn: str, cached: Path, tmp_path: Path) -> None:
+    path, content = tmp_path / cached.name, cached.read_bytes()
+    path.write_bytes(content[: len(content) // 2] if torn == "half" else torn.encode("utf-8", "surrogateescape"))
     assert as_text(load_or_build(tmp_path, servers=ONE)) == as_text(graph_of(*ONE))
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == content
 
 
 def test_another_process_with_another_hash_seed_makes_the_same_graph_and_the_same_examples(graph: nx.DiGraph) -> None:
@@ -201,12 +201,12 @@ def test_another_process_with_another_hash_seed_makes_the_same_graph_and_the_sam
     assert examples == [example and dumps(example) for example in own]
 
 
-def test_building_tells_how_far_it_is() -> None:
-    told: list[tuple[int, int]] = []
-    build(lambda done, total: told.append((done, total)), ONE)
-    done = [done for done, _ in told]
+def test_building_reports_its_progress() -> None:
+    progress: list[tuple[int, int]] = []
+    build(lambda done, total: progress.append((done, total)), ONE)
+    done = [done for done, _ in progress]
     assert done == sorted(set(done)) and len(done) > len(ONE)
-    assert {total for _, total in told} == {done[-1]}
+    assert {total for _, total in progress} == {done[-1]}
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Implicit edges: found by running, with evidence that can be had again."""
+"""Implicit edges: they are found by execution, and their evidence can be repeated."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Session
 from tests.prove.known import graph_of
 from training_worker.prove.edge_probe import Run
-from training_worker.prove.implicit_edges import Enabling, enablings
+from training_worker.prove.implicit_edges import ImplicitEdgeProof, enablings
 
 SOME = ("vehicle", "filesystem", "banking")
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[tuple[str, str, str], Enabling]:
+def implicit_edges() -> dict[tuple[str, str, str], ImplicitEdgeProof]:
     return {(name, *pair): evidence for name in SOME for pair, evidence in enablings(SERVERS[name]).items()}
 
 
 def again(session: Session[Any], tool: str, run: Run) -> bool:
-    """Whether a run comes out the same once more."""
+    """Return whether a run gives the same result again."""
     before = session.digest()
     reply = session.call(tool, run.arguments)
     return Run(run.arguments, reply.ok, reply.text, before, session.digest()) == run
 
 
 @pytest.mark.long
-def test_the_evidence_can_be_had_again(found: dict[tuple[str, str, str], Enabling]) -> None:
-    for (server, first, then), evidence in found.items():
+def test_the_evidence_can_be_repeated(implicit_edges: dict[tuple[str, str, str], ImplicitEdgeProof]) -> None:
+    for (server, first, then), evidence in implicit_edges.items():
         session = SERVERS[server].open(evidence.seed, "small")
         assert all(session.call(tool, arguments).ok for tool, arguments in evidence.earlier)
         assert again(session.fork(), then, evidence.refused)
@@ -38,9 +38,9 @@ def test_the_evidence_can_be_had_again(found: dict[tuple[str, str, str], Enablin
 
 
 def test_the_second_is_refused_until_the_first_has_run_and_time_alone_does_not_help(
-    found: dict[tuple[str, str, str], Enabling],
+    implicit_edges: dict[tuple[str, str, str], ImplicitEdgeProof],
 ) -> None:
-    for (server, first, then), evidence in found.items():
+    for (server, first, then), evidence in implicit_edges.items():
         assert not evidence.refused.ok and evidence.producer.ok and evidence.enabled.ok and first != then
         assert evidence.refused.arguments == evidence.enabled.arguments
         session = SERVERS[server].open(evidence.seed, "small")
@@ -51,8 +51,10 @@ def test_the_second_is_refused_until_the_first_has_run_and_time_alone_does_not_h
         assert not session.call(then, evidence.refused.arguments, now=later.state.now).ok
 
 
-def test_modes_signs_and_working_directories_are_found(found: dict[tuple[str, str, str], Enabling]) -> None:
-    pairs = set(found)
+def test_modes_signs_and_working_directories_are_found(
+    implicit_edges: dict[tuple[str, str, str], ImplicitEdgeProof],
+) -> None:
+    pairs = set(implicit_edges)
     assert {
         ("vehicle", "start_engine", "shift_gear"),
         ("vehicle", "set_vehicle_lock", "move_vehicle_door"),
@@ -62,9 +64,9 @@ def test_modes_signs_and_working_directories_are_found(found: dict[tuple[str, st
     assert any(first == "change_directory" for server, first, _ in pairs if server == "filesystem")
 
 
-def test_what_both_are_about_is_told(found: dict[tuple[str, str, str], Enabling]) -> None:
-    assert found["banking", "unfreeze_card", "set_card_limit"].shares == {"card": "card"}
-    assert found["vehicle", "start_engine", "shift_gear"].shares == {}
+def test_the_shared_parameters_are_named(implicit_edges: dict[tuple[str, str, str], ImplicitEdgeProof]) -> None:
+    assert implicit_edges["banking", "unfreeze_card", "set_card_limit"].shares == {"card": "card"}
+    assert implicit_edges["vehicle", "start_engine", "shift_gear"].shares == {}
 
 
 @pytest.mark.long

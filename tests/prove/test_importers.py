@@ -1,4 +1,4 @@
-"""Data sets that others made, in the shapes of their files: all rows come in, or none with what is wrong with which."""
+"""Foreign data sets in the formats of their files: either all rows come in, or none, and each bad row is named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_worker.prove.chat import write_calls
-from training_worker.prove.importers.formats import FORMATS, Imported, ImportRefused, load, make
+from training_worker.prove.importers.formats import FORMATS, ImportRefused, ImportResult, load, make
 from training_worker.prove.importers.schema import parameters_of
 from training_worker.prove.reward import form_level
 from training_worker.prove.rollout import Attempt, NotCertified, Prompt, demonstration, oracle
@@ -110,7 +110,7 @@ RIGHT = {"id": "simple_0", "ground_truth": [{"math.area": {"base": [10, 10.0], "
 ROWS = {"when2call": SFT, "xlam-irrelevance": IRRELEVANT, "openai": CHAT}
 
 
-def imported(name: str, at: Path, *rows: Any, **more: Any) -> Imported:
+def imported(name: str, at: Path, *rows: Any, **more: Any) -> ImportResult:
     path = at / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return load(path, FORMATS[name], **more)
@@ -205,7 +205,7 @@ def test_lines_an_array_and_parquet_say_the_same(name: str, tmp_path: Path) -> N
 
 
 def text_of(message: dict[str, Any]) -> str | None:
-    """A message's content as one text: a Parquet column has one type."""
+    """Return a message's content as one text, because a Parquet column has one type."""
     content = message["content"]
     return content[0]["text"] if isinstance(content, list) else content
 
@@ -273,7 +273,7 @@ KEYS = sorted({key for row in (*ROWS.values(), QUESTION, PREFERENCE, BFCL) for k
 
 @st.composite
 def mangled(draw: st.DrawFn) -> bytes:
-    """A row of one of the formats with some of its values replaced, or bytes."""
+    """Draw a row of one of the formats with some of its values replaced, or bytes."""
     row = draw(st.sampled_from([*ROWS.values(), QUESTION, PREFERENCE, BFCL, {}]))
     row = row | draw(st.dictionaries(st.sampled_from(KEYS), json_values, max_size=3))
     return draw(st.one_of(st.just(json.dumps(row).encode()), st.binary(max_size=30)))
@@ -300,7 +300,7 @@ def test_the_form_of_any_call_can_be_judged_by_any_schema_that_came_in(given_sch
     assert form_level(ToolCall("f", made), {"f": parameters_of(parameters)}) in (1, 2)
 
 
-def test_a_foreign_tool_is_shown_judged_by_its_form_and_not_run(tmp_path: Path) -> None:
+def test_a_foreign_tool_is_offered_judged_by_its_form_and_not_run(tmp_path: Path) -> None:
     example = only("xlam-irrelevance", tmp_path, IRRELEVANT)
     attempt = Attempt(example)
     assert [tool["function"]["name"] for tool in attempt.tools] == ["find"]
@@ -313,7 +313,7 @@ def test_a_foreign_tool_is_shown_judged_by_its_form_and_not_run(tmp_path: Path) 
     assert oracle(example).reward.total == 1.0  # type: ignore[union-attr]
 
 
-def test_a_conversation_with_calls_is_shown_and_learned_from_but_has_no_rollouts(tmp_path: Path) -> None:
+def test_a_conversation_with_calls_is_displayed_and_trained_on_but_has_no_rollouts(tmp_path: Path) -> None:
     example = only("openai", tmp_path, CHAT)
     assert Prompt(example).tools[0]["function"]["name"] == "weather"
     with pytest.raises(NotCertified, match="Use it for supervised fine-tuning"):
@@ -326,11 +326,11 @@ def test_an_import_is_a_data_set_that_holds(tmp_path: Path) -> None:
     manifest = make(path, tmp_path / "out", FORMATS["when2call"])
     assert manifest.splits["train"].sources == {"when2call": 1} and manifest.settings["rows"] == 2
     assert verify(tmp_path / "out").holds
-    with pytest.raises(dataset_folder.Taken):
+    with pytest.raises(dataset_folder.DatasetExistsError):
         make(path, tmp_path / "out", FORMATS["when2call"])
 
 
-def test_of_two_tools_of_one_name_the_first_is_kept(tmp_path: Path) -> None:
+def test_of_two_tools_of_one_name_the_first_is_used(tmp_path: Path) -> None:
     twice = [{"name": "f", "description": "one"}, {"name": "g"}, {"name": "f", "description": "two"}]
     example = only("when2call", tmp_path, SFT | {"tools": twice})
     empty = {"properties": {}, "type": "object", "required": []}

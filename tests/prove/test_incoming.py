@@ -1,4 +1,4 @@
-"""Files that people give: what is read of them, what is refused, and with which words. Limits hold before reading."""
+"""Files that users upload: what is read, what is refused, and with which message. Limits apply before a read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from training_worker.prove.curation.rollout_dataset import Collected
+from training_worker.prove.curation.rollout_dataset import DatasetRollout
 from training_worker.prove.export import lines
 from training_worker.prove.export.card import card
 from training_worker.prove.importers import archive, import_dataset, reader, rows
 from training_worker.prove.importers.archive import plain_files
 from training_worker.prove.importers.formats import FORMATS, make
-from training_worker.prove.importers.import_dataset import FAULTS, Importing, NothingImported, Outcome
+from training_worker.prove.importers.import_dataset import FAULTS, DatasetImporter, NothingImported, Outcome
 from training_worker.prove.importers.reader import ReadOptions
 from training_worker.prove.reward import reward_of
 from training_worker.prove.rollout import oracle
@@ -63,9 +63,9 @@ def write(path: Path, rows: Iterable[Any]) -> Path:
     return path
 
 
-def bring(path: Path, tmp_path: Path, format: str = "ours", keep_good: bool = False, **asked: Any) -> Outcome:
-    work = Importing(tmp_path, ReadOptions(format, **asked), lambda rows, read: None)
-    work.into(tmp_path / "out", plain_files(path, tmp_path / "plain"), {}, keep_good=keep_good)
+def bring(path: Path, tmp_path: Path, format: str = "ours", keep_good: bool = False, **options: Any) -> Outcome:
+    work = DatasetImporter(tmp_path, ReadOptions(format, **options), lambda rows, read: None)
+    work.import_files(tmp_path / "out", plain_files(path, tmp_path / "plain"), {}, keep_good=keep_good)
     return work.outcome
 
 
@@ -80,7 +80,7 @@ def faults(tmp_path: Path) -> list[dict[str, str]]:
 
 
 class TestRoundTrip:
-    """What was exported comes in again as it was, whatever it is packed in."""
+    """An export comes in again unchanged, in any archive format."""
 
     @pytest.mark.parametrize("format", ["jsonl", "parquet"])
     def test_an_export_has_the_same_digest_when_it_comes_back(self, tmp_path: Path, format: str) -> None:
@@ -105,20 +105,20 @@ class TestRoundTrip:
 
     def test_attempts_come_back_with_what_was_made_of_them(self, tmp_path: Path) -> None:
         found = [
-            Collected(id=f"run1-step1-{n}", example=one, rollout=oracle(one), origin={"run": 1})
+            DatasetRollout(id=f"run1-step1-{n}", example=one, rollout=oracle(one), origin={"run": 1})
             for n, one in enumerate(SOME[:4])
         ]
         outcome = bring(exported(tmp_path, "jsonl", found), tmp_path, attempts=True)
         assert outcome.attempts == 4 and outcome.same is True
-        kept = (tmp_path / "out" / "rollouts.jsonl").read_text("utf-8").splitlines()
-        assert kept == [dumps(one) for one in found]
+        stored = (tmp_path / "out" / "rollouts.jsonl").read_text("utf-8").splitlines()
+        assert stored == [dumps(one) for one in found]
 
-    def test_a_line_that_was_changed_or_lost_on_the_way_is_told(self, tmp_path: Path) -> None:
+    def test_a_line_that_was_changed_or_lost_on_the_way_is_detected(self, tmp_path: Path) -> None:
         path = exported(tmp_path)
-        whole = path.read_text("utf-8").splitlines(keepends=True)
-        path.write_text("".join([*whole[:3], *whole[4:]]), "utf-8")
+        complete = path.read_text("utf-8").splitlines(keepends=True)
+        path.write_text("".join([*complete[:3], *complete[4:]]), "utf-8")
         assert bring(path, tmp_path).same is False
-        path.write_text("".join(whole[:-1]), "utf-8")
+        path.write_text("".join(complete[:-1]), "utf-8")
         assert bring(path, tmp_path).same is None
 
     def test_one_that_does_not_hold_in_a_replay_is_bad_and_says_how(self, tmp_path: Path) -> None:
@@ -129,14 +129,14 @@ class TestRoundTrip:
         path = write(tmp_path / "a.jsonl", [json.loads(dumps(good)), json.loads(dumps(wrong))])
         outcome = bring(path, tmp_path, keep_good=True)
         assert (outcome.good, outcome.bad) == (1, 1)
-        (told,) = faults(tmp_path)
-        assert told["number"] == "2" and "different result" in told["why"]
+        (fault,) = faults(tmp_path)
+        assert fault["number"] == "2" and "different result" in fault["why"]
 
 
 class TestBadRows:
-    """Nothing comes in, or what is good; each bad row is in the report, with its place."""
+    """Either nothing or only the good rows come in; the report lists each bad row with its place."""
 
-    def test_nothing_comes_in_unless_the_good_rows_are_asked_for(self, tmp_path: Path) -> None:
+    def test_nothing_comes_in_unless_the_good_rows_are_requested(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a.jsonl", [CHAT, {"messages": []}, CHAT | {"tools": 4}, CHAT])
         with pytest.raises(NothingImported, match="2 of 4 rows are invalid; nothing was imported"):
             bring(path, tmp_path, "openai")
@@ -162,7 +162,7 @@ class TestBadRows:
 
     def test_attempts_and_demonstrations_do_not_come_in_together(self, tmp_path: Path) -> None:
         one = SOME[0]
-        both = [one, Collected(id="attempt", example=one, rollout=oracle(one))]
+        both = [one, DatasetRollout(id="attempt", example=one, rollout=oracle(one))]
         outcome = bring(exported(tmp_path, "jsonl", both), tmp_path, keep_good=True, attempts=False)
         assert (outcome.good, outcome.bad) == (1, 1)
 
@@ -192,17 +192,19 @@ class TestBadRows:
             {"distractors": 10**30},
         ],
     )
-    def test_a_foreign_conversation_that_could_not_be_shown_is_bad(self, tmp_path: Path, odd: dict[str, Any]) -> None:
+    def test_a_foreign_conversation_that_could_not_be_displayed_is_bad(
+        self, tmp_path: Path, odd: dict[str, Any]
+    ) -> None:
         chat = reader.outcome(CHAT, 1, "line", ReadOptions("openai"))
         assert isinstance(chat, reader.ParsedRow)
-        told = json.loads(dumps(chat.made))
-        assert isinstance(reader.outcome(told, 1, "line", ReadOptions("ours")), reader.ParsedRow)
-        assert isinstance(reader.outcome({**told, **odd}, 1, "line", ReadOptions("ours")), reader.Fault)
+        row = json.loads(dumps(chat.made))
+        assert isinstance(reader.outcome(row, 1, "line", ReadOptions("ours")), reader.ParsedRow)
+        assert isinstance(reader.outcome({**row, **odd}, 1, "line", ReadOptions("ours")), reader.Fault)
 
-    def test_an_attempt_that_could_not_be_shown_is_bad(self, tmp_path: Path) -> None:
+    def test_an_attempt_that_could_not_be_displayed_is_bad(self, tmp_path: Path) -> None:
         example = next(one for one in SOME if one.steps)
-        told = json.loads(dumps(Collected(id="a", example=example, rollout=oracle(example))))
-        call, reward = told["rollout"]["calls"][0], told["rollout"]["reward"]
+        row = json.loads(dumps(DatasetRollout(id="a", example=example, rollout=oracle(example))))
+        call, reward = row["rollout"]["calls"][0], row["rollout"]["reward"]
         for odd in (
             {"calls": [{**call, "level": 9}]},
             {"calls": [{**call, "turn": -1}]},
@@ -210,7 +212,7 @@ class TestBadRows:
             {"calls": []},
             {"reward": {**reward, "total": "1e999"}},
         ):
-            bad = {**told, "rollout": {**told["rollout"], **odd}}
+            bad = {**row, "rollout": {**row["rollout"], **odd}}
             assert isinstance(reader.outcome(bad, 1, "line", ReadOptions("ours")), reader.Fault), odd
 
     def test_an_id_that_comes_twice_with_other_contents_gets_an_ending(self, tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ class TestBadRows:
 
 
 class TestTables:
-    """Any table, once it is said which column is what."""
+    """Any table comes in once its columns are mapped."""
 
     MAPPED = {"query": "ask", "tools": "functions", "calls": "right", "answer": "says"}
 
@@ -279,7 +281,7 @@ class TestTables:
 
 
 class TestWhatItIsNot:
-    """A file that is not what it says is refused with what it seems to be; a bomb at its limit."""
+    """A file that is not what its name says is refused with its apparent type, and a bomb at the limit."""
 
     @pytest.mark.parametrize(
         ("start", "what"),
@@ -424,7 +426,7 @@ def test_the_chat_format_is_what_our_own_importer_takes(tmp_path: Path) -> None:
 
 
 def chat_of_two_calls(results: bool = True, id: str = "BK-77") -> dict[str, Any]:
-    """A booking that is looked up in one user turn and cancelled in the next, by the id that the look-up gave."""
+    """Return a chat that looks a booking up in one user turn and cancels it in the next, by the id that was found."""
 
     def call(name: str, **arguments: Any) -> dict[str, Any]:
         return {"role": "assistant", "tool_calls": [{"function": {"name": name, "arguments": json.dumps(arguments)}}]}
@@ -464,7 +466,7 @@ def attempted(example: Example, order: Iterable[int]) -> Reward:
 
 
 class TestOrder:
-    """Which step of an imported conversation needs which, as far as its results tell."""
+    """The results of an imported conversation decide which of its steps needs which."""
 
     def test_a_call_with_a_value_that_a_result_gave_needs_that_result_so_reversed_calls_earn_less(self) -> None:
         example = imported_example(chat_of_two_calls())
@@ -494,7 +496,7 @@ class TestOrder:
 
 
 class TestNamesOfOurs:
-    """A tool of others that is called as one of ours is not taken for it."""
+    """A foreign tool with the name of one of ours is not treated as ours."""
 
     def test_a_tool_of_others_with_a_name_of_ours_counts_as_theirs(self, tmp_path: Path) -> None:
         row = json.loads(json.dumps(chat_of_two_calls()).replace("find_booking", "list_accounts"))

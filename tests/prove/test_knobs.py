@@ -1,4 +1,4 @@
-"""The knobs: what a conversation may see, never more than allowed, and how often each is turned."""
+"""The knobs: which tools a conversation shows, within its limit, and how often each knob is turned."""
 
 from __future__ import annotations
 
@@ -39,27 +39,34 @@ def all_servers(graph_folder: Path) -> nx.DiGraph:
     return load_or_build(graph_folder)
 
 
-def test_a_conversation_shows_the_whole_toolsets_of_its_servers(all_servers: nx.DiGraph) -> None:
-    for about, own, shown in draw_sets(all_servers, "chain", Knobs()):
-        whole = {name for name, server in all_servers.nodes(data="server") if server in own}
-        assert about in shown and whole <= set(shown) and len(whole) >= Knobs.fewest and len(set(shown)) == len(shown)
+def test_a_conversation_shows_the_full_toolsets_of_its_servers(all_servers: nx.DiGraph) -> None:
+    for about, own, visible in draw_sets(all_servers, "chain", Knobs()):
+        full = {name for name, server in all_servers.nodes(data="server") if server in own}
+        assert (
+            about in visible
+            and full <= set(visible)
+            and len(full) >= Knobs.fewest
+            and len(set(visible)) == len(visible)
+        )
 
 
 def test_a_missing_function_is_hidden_and_no_other_tool_of_its_servers(all_servers: nx.DiGraph) -> None:
-    for about, own, shown in draw_sets(all_servers, "missing_function", Knobs()):
-        assert {name for name, server in all_servers.nodes(data="server") if server in own} - {*shown} == {about}
+    for about, own, visible in draw_sets(all_servers, "missing_function", Knobs()):
+        assert {name for name, server in all_servers.nodes(data="server") if server in own} - {*visible} == {about}
 
 
 def test_an_irrelevant_request_sees_tools_and_none_of_its_server(all_servers: nx.DiGraph) -> None:
-    for about, _, shown in draw_sets(all_servers, "irrelevance", Knobs()):
-        assert shown and all_servers.nodes[about]["server"] not in {all_servers.nodes[one]["server"] for one in shown}
+    for about, _, visible in draw_sets(all_servers, "irrelevance", Knobs()):
+        assert visible and all_servers.nodes[about]["server"] not in {
+            all_servers.nodes[one]["server"] for one in visible
+        }
 
 
 def test_two_in_five_conversations_see_three_to_eight_tools_of_other_servers(all_servers: nx.DiGraph) -> None:
     counts = []
     for time in range(DRAWS):
-        shown = draw_toolset(all_servers, ("banking",), "chain", "get_account", Knobs(), Draw("distractors", time))
-        counts.append(sum(all_servers.nodes[name]["server"] != "banking" for name in shown))
+        visible = draw_toolset(all_servers, ("banking",), "chain", "get_account", Knobs(), Draw("distractors", time))
+        counts.append(sum(all_servers.nodes[name]["server"] != "banking" for name in visible))
     assert sum(count > 0 for count in counts) / DRAWS == pytest.approx(0.4, abs=0.04)
     assert set(counts) == {0, 3, 4, 5, 6, 7, 8}
 

@@ -1,4 +1,4 @@
-"""The state machine: whatever a teacher does, a conversation goes where the table lets it, and keeps what happened."""
+"""The state machine: whatever a teacher does, a conversation follows the table, and records what happened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from mcp_servers.world import World
 from training_worker.prove.synthesis import diagram, state_machine
-from training_worker.prove.synthesis.state_machine import GROUPS, TRANSITIONS, Move, State, Stuck, Talk, Task, hold
+from training_worker.prove.synthesis.state_machine import (
+    GROUPS,
+    TRANSITIONS,
+    Move,
+    State,
+    Stuck,
+    Talk,
+    Task,
+    run_conversation,
+)
 from training_worker.prove.trajectory import Level, ToolCall
 
 LIST, OTHER = ToolCall("list_accounts", {}), ToolCall("find_payees", {})
@@ -26,7 +35,7 @@ TASK = Task("chain", ("list_accounts",), ("list_accounts", "find_payees", "get_a
 
 
 class Playing:
-    """A scripted teacher: says these turns, makes these moves."""
+    """A scripted teacher that says these turns and makes these moves."""
 
     today = ""
 
@@ -34,7 +43,7 @@ class Playing:
         self.task = replace(TASK, level=level)
         self.turns, self.moves, self.faults = iter(turns), iter(moves), list[str]()
 
-    def ask(self, talk: Talk) -> str | None:
+    def generate_user_turn(self, talk: Talk) -> str | None:
         return next(self.turns, None)
 
     def move(self, talk: Talk, fault: str) -> Move:
@@ -95,7 +104,7 @@ def test_each_state_can_be_reached_from_a_query_and_leads_to_the_end() -> None:
 def test_a_conversation_keeps_to_the_table_and_holds_what_was_run(moves: list[Move], turns: int, level: Level) -> None:
     world = bank()
     try:
-        talk = hold(Playing([f"turn {number}" for number in range(turns)], moves, level), world)
+        talk = run_conversation(Playing([f"turn {number}" for number in range(turns)], moves, level), world)
     except Stuck:
         return
     assert talk.states[0] == level and talk.states[-1] == State.ENDED
@@ -130,7 +139,7 @@ def test_every_line_of_the_table_happens() -> None:
                     for fourth in (do(LIST), do(ALSO_REFUSED), SAY):
                         teacher = Playing(("one", "two"), (first, second, third, fourth), level)
                         try:
-                            talk = hold(teacher, bank())
+                            talk = run_conversation(teacher, bank())
                         except Stuck:
                             continue
                         seen |= set(pairwise(talk.states))
@@ -140,15 +149,15 @@ def test_every_line_of_the_table_happens() -> None:
 @pytest.mark.parametrize(
     ("next_move", "recovery"), [(do(REFUSED), "corrected"), (do(LIST), "other_tool"), (SAY, "gave_up")]
 )
-def test_what_failed_is_kept_with_what_was_done_about_it(next_move: Move, recovery: str) -> None:
-    talk = hold(Playing(["Hello"], [do(LIST), do(REFUSED), next_move]), bank())
+def test_a_failure_is_recorded_with_its_recovery(next_move: Move, recovery: str) -> None:
+    talk = run_conversation(Playing(["Hello"], [do(LIST), do(REFUSED), next_move]), bank())
     assert (talk.failures[0].step, talk.failures[0].turn, talk.failures[0].call) == (1, 0, REFUSED)
     assert talk.failures[0].recovery == recovery and "ACC-0" in talk.failures[0].observation
     assert all(step.calls == (LIST,) for step in talk.steps)
 
 
 def test_of_calls_made_together_those_that_succeed_are_a_step() -> None:
-    talk = hold(Playing(["Hello"], [do(LIST, REFUSED, OTHER)]), bank())
+    talk = run_conversation(Playing(["Hello"], [do(LIST, REFUSED, OTHER)]), bank())
     assert [step.calls for step in talk.steps] == [(LIST, OTHER)]
     assert [failure.call for failure in talk.failures] == [REFUSED] and State.PARTIAL in talk.states
 
@@ -165,22 +174,22 @@ def test_of_calls_made_together_those_that_succeed_are_a_step() -> None:
 def test_an_invalid_proposal_is_made_again_with_the_fault_and_runs_nothing(move: Move, fault: str) -> None:
     world = bank()
     teacher = Playing(["Hello"], [move, do(LIST)])
-    assert [step.calls for step in hold(teacher, world).steps] == [(LIST,)]
+    assert [step.calls for step in run_conversation(teacher, world).steps] == [(LIST,)]
     assert fault in teacher.faults[1] and teacher.faults[0] == teacher.faults[2] == ""
     with pytest.raises(Stuck, match="3 proposals in a row"):
-        hold(Playing(["Hello"], [move] * 3), world)
+        run_conversation(Playing(["Hello"], [move] * 3), world)
 
 
 def test_a_conversation_without_a_beginning_or_an_end_is_stuck() -> None:
     with pytest.raises(Stuck, match="says nothing"):
-        hold(Playing([], []), bank())
+        run_conversation(Playing([], []), bank())
     with pytest.raises(Stuck, match="did not come to an end"):
-        hold(Playing(["Hello"], [do(LIST)] * 50), bank())
+        run_conversation(Playing(["Hello"], [do(LIST)] * 50), bank())
 
 
 def test_the_page_shows_the_table_as_it_is() -> None:
     page = diagram.PAGE.read_text("utf-8")
-    assert diagram.drawn(page) == page, "run make reference"
+    assert diagram.replace_diagram(page) == page, "run make reference"
     for before, afters in TRANSITIONS.items():
         assert all(f"    {before} --> {after}\n" in page for after in afters)
 
@@ -188,5 +197,5 @@ def test_the_page_shows_the_table_as_it_is() -> None:
 def test_a_conversation_of_too_many_calls_is_stuck_before_they_are_made() -> None:
     world = bank()
     with pytest.raises(Stuck, match="more than 20 calls"):
-        hold(Playing(["Hello"], [do(*[LIST] * 19), do(LIST, LIST)]), world)
+        run_conversation(Playing(["Hello"], [do(*[LIST] * 19), do(LIST, LIST)]), world)
     assert len(world.sessions["banking"].history()) == 20

@@ -1,4 +1,4 @@
-"""What became of a call: one word for each, by what failed first."""
+"""The outcome of a call: one word for each, by what failed first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.prove.chat import write_calls
-from training_worker.prove.outcomes import MEANING, OUTCOMES, outcome, outcomes, untried
+from training_worker.prove.outcomes import MEANING, OUTCOMES, list_uncalled_tools, outcome, outcomes
 from training_worker.prove.rollout import Attempt, oracle
 from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Rollout, ToolCall
 
@@ -79,7 +79,10 @@ def test_the_oracle_succeeds_with_every_call(chains: list[Example]) -> None:
         made = oracle(each)
         assert outcomes(made) == ("succeeded",) * len(made.calls)
         assert (
-            untried((call.name for step in each.steps for call in step.calls), [c.call.name for c in made.calls]) == ()
+            list_uncalled_tools(
+                (call.name for step in each.steps for call in step.calls), [c.call.name for c in made.calls]
+            )
+            == ()
         )
 
 
@@ -98,7 +101,7 @@ def test_a_rollout_that_failed_for_no_fault_of_the_policy_says_nothing(chains: l
 
 @given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))
 def test_untried_is_what_is_needed_less_what_was_called(needed: list[str], called: list[str]) -> None:
-    found = untried(needed, called)
+    found = list_uncalled_tools(needed, called)
     assert set(found) == set(needed) - set(called) and len(set(found)) == len(found)
 
 

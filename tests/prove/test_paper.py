@@ -1,4 +1,4 @@
-"""The paper's scores: whole, consistent with each other, and told the same in the documents."""
+"""The paper's scores: they are complete, agree with each other, and match the documents."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from training_worker.prove.benchmarks.published_scores import (
     MAIN,
     MODELS,
     OVERALL,
+    list_published_rows,
     model_like,
-    rows,
     table,
     variant_table,
     variants,
@@ -22,9 +22,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text("utf-8")
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_each_model_has_a_row_before_and_after_and_supervised(benchmark: str) -> None:
-    told = [(one.model, one.stage) for one in rows(benchmark)]
-    assert told == [(model, stage) for model in MODELS for stage in ("base", "PROVE", "SFT")]
-    assert rows("worlds") == ()
+    pairs = [(one.model, one.stage) for one in list_published_rows(benchmark)]
+    assert pairs == [(model, stage) for model in MODELS for stage in ("base", "PROVE", "SFT")]
+    assert list_published_rows("worlds") == ()
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -36,7 +36,7 @@ def test_an_overall_score_is_the_mean_of_its_columns_as_far_as_their_digits_tell
             assert one.overall == pytest.approx(sum(parts) / len(parts), abs=rounding), one
 
 
-def test_what_is_told_as_a_change_and_as_a_score_agree() -> None:
+def test_published_changes_and_scores_agree() -> None:
     full = {(one.benchmark, one.model): one.overall for one in MAIN if one.stage == "PROVE"}
     for one in variants():
         for benchmark in BENCHMARKS:
@@ -60,7 +60,7 @@ def test_the_documents_have_the_papers_numbers() -> None:
         ("warm", None),
     ],
 )
-def test_a_name_is_told_for_the_papers_model_or_for_none(name: str, model: str | None) -> None:
+def test_a_name_matches_a_model_of_the_paper_or_none(name: str, model: str | None) -> None:
     assert model_like(name) == model
 
 

@@ -13,7 +13,7 @@ from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.paraphrase import paraphrase_all, paraphrase_folder
 from training_worker.prove.synthesis.replay import verify
-from training_worker.prove.synthesis.validate import holds
+from training_worker.prove.synthesis.validate import require_valid
 from training_worker.prove.trajectory import Example
 
 
@@ -30,28 +30,28 @@ def test_only_the_words_change_and_the_conversation_still_holds(
     for old, new in zip(some, written, strict=True):
         wording = ("user: model", "assistant: model") * len(old.turns)
         assert new == replace(old, turns=listening(old.turns), answers=listening(old.answers), wording=wording)
-        holds(new)
+        require_valid(new)
 
 
 def failing_after(calls: int) -> Answering:
     left = iter(range(calls))
-    return lambda asked: rewriting(asked) if next(left, None) is not None else Response(status_code=503)
+    return lambda body: rewriting(body) if next(left, None) is not None else Response(status_code=503)
 
 
-def test_work_that_is_cut_off_goes_on_without_asking_twice_and_threads_change_nothing(
+def test_interrupted_work_resumes_without_repeated_requests_and_threads_change_nothing(
     serve: Serve, examples: tuple[Example, ...], tmp_path: Path
 ) -> None:
     some = examples[:25]
     with Endpoint(serve(rewriting).settings(tmp_path / "one", parallel=1)) as endpoint:
-        whole = paraphrase_all(some, endpoint)
-        needed = endpoint.asked
+        expected = paraphrase_all(some, endpoint)
+        needed = endpoint.requests
     first = serve(failing_after(25))
     with Endpoint(first.settings(tmp_path / "two", parallel=8)) as endpoint, pytest.raises(EndpointFailed):
         paraphrase_all(some, endpoint)
     second = serve(rewriting)
     with Endpoint(second.settings(tmp_path / "two", parallel=8)) as endpoint:
-        assert paraphrase_all(some, endpoint) == whole
-    assert needed <= 25 + len(second.asked) <= needed + 8, "two threads may ask the same thing at once"
+        assert paraphrase_all(some, endpoint) == expected
+    assert needed <= 25 + len(second.requests) <= needed + 8, "two threads may ask the same thing at once"
 
 
 def test_a_folder_becomes_another_one_that_holds_and_counts_its_authors(
@@ -60,7 +60,7 @@ def test_a_folder_becomes_another_one_that_holds_and_counts_its_authors(
     out = tmp_path / "out"
     with Endpoint(serve(rewriting).settings(tmp_path)) as endpoint:
         after = paraphrase_folder(data_set, out, endpoint)
-        with pytest.raises(dataset_folder.Taken):
+        with pytest.raises(dataset_folder.DatasetExistsError):
             paraphrase_folder(data_set, out, endpoint)
     found = verify(out)
     assert found.holds and found.held == 48

@@ -24,9 +24,9 @@ from training_worker.prove.synthesis.dependence import enabled_edges
 from training_worker.prove.synthesis.knobs import PAPER
 from training_worker.prove.synthesis.quality import ROWS, fed_edges, measure
 from training_worker.prove.synthesis.recipes import PLANS, by_kind
-from training_worker.prove.synthesis.resolver import Mention, resolve, unresolved
+from training_worker.prove.synthesis.resolver import Mention, list_unresolved_values, resolve
 from training_worker.prove.synthesis.templates import PERSONAS, long_day
-from training_worker.prove.synthesis.validate import Rejected, holds, provenance
+from training_worker.prove.synthesis.validate import Rejected, provenance, require_valid
 from training_worker.prove.trajectory import Example, Failure
 
 COUNTS = by_kind((202, 28, 20))
@@ -62,7 +62,7 @@ def test_users_speak_as_often_as_the_readme_says(talks: list[Example]) -> None:
 
 def test_every_conversation_holds(people: list[Example]) -> None:
     for example in people:
-        holds(example)
+        require_valid(example)
 
 
 def test_no_two_are_alike(people: list[Example]) -> None:
@@ -92,7 +92,7 @@ def test_a_rollout_has_room_for_the_ground_truth_and_one_detour(talks: list[Exam
 def test_the_conversations_depend_on_tools_as_the_measure_asks(people: list[Example]) -> None:
     """Every target that does not grow with the sample; the commonest opening is one of few here."""
     found = measure(people)
-    missed = {row.name: found.value(row) for row in ROWS if found.meets(row) is False}
+    missed = {row.name: found.value(row) for row in ROWS if found.meets_row_target(row) is False}
     assert set(missed) <= {"distinct_2", "distinct_4"}, missed
 
 
@@ -104,12 +104,12 @@ def test_every_edge_is_proven(talks: list[Example]) -> None:
 
 def test_every_value_of_the_ground_truth_can_be_derived(talks: list[Example]) -> None:
     for example in talks:
-        assert not unresolved(example)
+        assert not list_unresolved_values(example)
         leaves = sum(len(list(single(call.arguments or {}))) for step in example.steps for call in step.calls)
         assert len(resolve(example)) == leaves
 
 
-def test_a_value_that_was_left_open_is_asked_for_and_then_said(talks: list[Example]) -> None:
+def test_a_value_that_was_left_open_is_requested_and_then_said(talks: list[Example]) -> None:
     for example in talks:
         places = [turn for turn, act in enumerate(example.acts) if act == "ask"]
         assert len(places) == (example.level == "missing") and len(example.acts) == len(example.turns)
@@ -143,10 +143,10 @@ def test_a_failure_that_does_not_happen_again_is_rejected(talks: list[Example]) 
     failure = example.failures[0]
     other = Failure(failure.step, failure.turn, failure.call, "Never said.", failure.recovery)
     with pytest.raises(Rejected, match=f"{failure.call.name} does not fail before step {failure.step} as it did"):
-        holds(replace(example, failures=(other,)))
+        require_valid(replace(example, failures=(other,)))
     works = Failure(0, 0, example.steps[0].calls[0], "", "corrected")
     with pytest.raises(Rejected, match="does not fail before step 0"):
-        holds(replace(example, failures=(works,)))
+        require_valid(replace(example, failures=(works,)))
 
 
 def test_the_reference_date_is_the_world_s_and_is_said(talks: list[Example]) -> None:
@@ -158,7 +158,7 @@ def test_the_reference_date_is_the_world_s_and_is_said(talks: list[Example]) -> 
         with pytest.raises(Rejected, match="nobody says that it is"):
             provenance(replace(example, turns=("Hello.", *example.turns[1:])))
         with pytest.raises(Rejected, match="as the user says"):
-            holds(replace(example, today="2001-01-01", turns=("Monday, 1 January 2001", *example.turns[1:])))
+            require_valid(replace(example, today="2001-01-01", turns=("Monday, 1 January 2001", *example.turns[1:])))
 
 
 def test_every_persona_speaks_and_nobody_says_a_name_out_of_the_code(people: list[Example]) -> None:
@@ -176,7 +176,7 @@ def test_every_persona_speaks_and_nobody_says_a_name_out_of_the_code(people: lis
 
 
 def test_a_request_that_is_declined_alone_names_what_it_is_about(people: list[Example]) -> None:
-    """The user has said every name that the refusal says: none asks about "that file", which nobody mentioned."""
+    """The user mentions every name that the refusal says: no request is about "that file", which nobody named."""
     declined = [one for one in people if one.kind == "irrelevance" and len(one.turns) == 1]
     names = [(name, one.turns[0].lower()) for one in declined for name in NAMED_THING.findall(one.answers[0])]
     assert names and all(name.strip('"').lower() in said for name, said in names)
@@ -193,7 +193,7 @@ def test_knobs_are_on_record(people: list[Example]) -> None:
 
 
 def test_requests_are_varied(people: list[Example]) -> None:
-    """Most groups of four words in first turns are different, and no request comes often, whatever its values."""
+    """Most groups of four words in first turns differ, and no request is frequent, whatever its values."""
     assert distinct([example.turns[0] for example in people]) > 0.5
     assert commonest(people) <= 0.01
 

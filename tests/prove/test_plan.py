@@ -1,4 +1,4 @@
-"""What a wish does to what earlier wishes of its conversation did."""
+"""The effect of a wish on the results of earlier wishes of its conversation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from mcp_servers.world import World
 from training_worker.prove.synthesis.dialogue import steps
 from training_worker.prove.synthesis.goals import is_circular
-from training_worker.prove.synthesis.plan import Plan, PlannedCall, Referent, Wish, outdates, takes_back
+from training_worker.prove.synthesis.plan import Plan, PlannedCall, Referent, Wish, invalidates_reports, takes_back
 from training_worker.prove.synthesis.referents import Description
 from training_worker.prove.synthesis.tool_results import ToolResult
 
@@ -30,7 +30,7 @@ def run(world: World, *calls: tuple[str, dict[str, Any]]) -> list[PlannedCall]:
 
 @pytest.fixture
 def mail() -> tuple[World, dict[str, str], str]:
-    """A mailbox, a draft to write, and the id that it will have."""
+    """Return a mailbox, a draft to write, and the id that it will have."""
     world = World.open(3, ("email",))
     address = world.fork().call("look_up_address", {"name": "a"}).data[0]["id"]
     draft = DRAFT | {"to": address}
@@ -63,34 +63,42 @@ def plan_of(calls: list[PlannedCall]) -> Plan:
     return Plan([Wish(call.tool, "", {}, [at], "opening") for at, call in enumerate(calls)], calls)
 
 
-def test_what_is_sent_is_unsent_no_more_and_what_is_listed_is_another_list(
+def test_a_sent_draft_outdates_its_creation_and_the_list_of_drafts(
     mail: tuple[World, dict[str, str], str],
 ) -> None:
     world, draft, id = mail
     plan = plan_of(run(world, ("create_draft", draft), ("list_drafts", {}), ("send_draft", {"draft": id})))
-    assert outdates(plan, 2, [0]) and outdates(plan, 2, [1]) and not outdates(plan, 1, [0])
+    assert (
+        invalidates_reports(plan, 2, [0])
+        and invalidates_reports(plan, 2, [1])
+        and not invalidates_reports(plan, 1, [0])
+    )
 
 
 def test_a_write_leaves_the_reports_on_other_things_true(mail: tuple[World, dict[str, str], str]) -> None:
     world, draft, id = mail
     plan = plan_of(run(world, ("list_labels", {}), ("create_draft", draft), ("delete_draft", {"draft": id})))
-    assert not outdates(plan, 1, [0]) and not outdates(plan, 2, [0]) and outdates(plan, 2, [1])
+    assert (
+        not invalidates_reports(plan, 1, [0])
+        and not invalidates_reports(plan, 2, [0])
+        and invalidates_reports(plan, 2, [1])
+    )
 
 
 def test_a_day_that_was_just_given_is_taken_back_by_another_one() -> None:
     world = World.open(1, ("travel_booking",))
     first, second = (f"{world.now + timedelta(days=ahead):%Y-%m-%d}" for ahead in (20, 25))
-    shown = world.fork().call("get_itinerary", {}).data["stays"][0]
-    hotel = next(one["id"] for one in world.fork().call("search_hotels", {"city": shown["city"]}).data)
+    existing_stay = world.fork().call("get_itinerary", {}).data["stays"][0]
+    hotel = next(one["id"] for one in world.fork().call("search_hotels", {"city": existing_stay["city"]}).data)
     room = world.fork().call("list_free_rooms", {"hotel": hotel, "arrival": first, "nights": 1}).data[0]["id"]
-    booking = {"room": room, "traveller": shown["traveller"], "arrival": first, "nights": 1}
+    booking = {"room": room, "traveller": existing_stay["traveller"], "arrival": first, "nights": 1}
     stay = world.fork().call("book_hotel_room", booking).data["id"]
     change = {"stay": stay, "arrival": second, "nights": 1}
     calls = run(world, ("book_hotel_room", booking), ("change_hotel_stay", change))
-    assert takes_back(calls, 1) and outdates(plan_of(calls), 1, [0])
+    assert takes_back(calls, 1) and invalidates_reports(plan_of(calls), 1, [0])
 
 
-def test_what_is_asked_for_behind_a_write_is_read_behind_it_and_only_look_ups_come_first(
+def test_a_requested_read_stays_behind_its_write_and_only_look_ups_move_first(
     mail: tuple[World, dict[str, str], str],
 ) -> None:
     world, draft, _ = mail

@@ -31,7 +31,7 @@ REWARD = st.none() | st.sampled_from([0.0, 0.5, 1.3, float("nan"), float("inf")]
 
 
 def paths(node: Node, before: tuple[ToolCall, ...] = ()) -> Iterator[tuple[int, tuple[ToolCall, ...]]]:
-    """Each rollout with the calls that lead from the root to where it ends."""
+    """Yield each rollout with the calls that lead from the root to where it ends."""
     here = before if node.call is None else (*before, node.call)
     for at in node.ending:
         yield at, here

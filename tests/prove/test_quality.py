@@ -119,7 +119,7 @@ def test_a_value_of_an_earlier_call_feeds_no_step() -> None:
     assert fed_edges(chain(step(("look", {"at": [ACCOUNT]}), shows=ACCOUNT), use)) == ()
 
 
-def test_types_of_json_are_told_apart() -> None:
+def test_types_of_json_are_distinguished() -> None:
     assert fed_edges(chain(step(("look", {}), shows=["25"]), step(("use", {"it": 25})))) == ()
     assert fed_edges(chain(step(("look", {}), shows=[25.0]), step(("use", {"it": 25})))) == ((0, 1),)
 
@@ -305,9 +305,9 @@ CALL = st.tuples(
 def chains(draw: st.DrawFn) -> Example:
     turns = draw(st.lists(st.lists(WORD, max_size=4).map(" ".join), min_size=1, max_size=3))
     calls = draw(st.lists(st.lists(CALL, min_size=1, max_size=2), max_size=4))
-    shown = st.lists(WORD | st.integers(0, 30), max_size=3)
+    observed = st.lists(WORD | st.integers(0, 30), max_size=3)
     last = st.integers(0, len(turns) - 1)
-    steps = [step(*some, shows=draw(shown), turn=draw(last)) for some in calls]
+    steps = [step(*some, shows=draw(observed), turn=draw(last)) for some in calls]
     pairs = [(j, g) for g in range(len(steps)) for j in range(g)]
     return chain(
         *steps,
@@ -359,8 +359,8 @@ def test_each_row_is_a_field_with_a_target_that_is_met_or_not() -> None:
     assert [row.name for row in ROWS] == [name for name in asdict(Quality()) if name not in ("tokens", "features")]
     rows = {row.name: row for row in ROWS}
     some = Quality(calls=4.5, spelled_ids=0.21)
-    assert (some.meets(rows["calls"]), some.meets(rows["spelled_ids"])) == (True, False)
-    assert some.meets(rows["conversations"]) is None
+    assert (some.meets_row_target(rows["calls"]), some.meets_row_target(rows["spelled_ids"])) == (True, False)
+    assert some.meets_row_target(rows["conversations"]) is None
 
 
 @pytest.fixture

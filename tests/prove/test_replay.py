@@ -1,4 +1,4 @@
-"""A whole data set replayed: what has drifted is told by cause, and every line that cannot be read by its reason."""
+"""Replay of a full data set: drift is grouped by cause, and every unreadable line has its reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rewritten(example: Example, place: int, **changes: object) -> Example:
 
 
 def invented(example: Example) -> Example:
-    """With a value in the place of one that the user said, so that nobody has said it."""
+    """Return the example with turns that name no value, so that nobody has said its values."""
     return replace(example, turns=tuple("Please do as I would like." for _ in example.turns))
 
 
@@ -38,7 +38,7 @@ SPOILT: dict[Cause, Callable[[Example], Example]] = {
 
 
 @pytest.mark.parametrize("cause", SPOILT)
-def test_each_cause_of_drift_is_told_apart(cause: Cause, chains: list[Example]) -> None:
+def test_each_cause_of_drift_is_distinguished(cause: Cause, chains: list[Example]) -> None:
     example = chains[0]
     assert drift_of(example) is None
     drift = drift_of(SPOILT[cause](example))
@@ -50,11 +50,11 @@ def test_a_conversation_of_another_kind_than_its_steps_makes_no_sense(chains: li
     assert drift and drift.cause == "record"
 
 
-def test_of_a_reply_that_differs_the_values_that_do_are_shown(chains: list[Example]) -> None:
+def test_the_diff_of_a_changed_reply_has_the_changed_values(chains: list[Example]) -> None:
     example = next(one for one in chains if one.steps[0].observations[0].startswith("{"))
-    told = json.loads(example.steps[0].observations[0])
-    key = next(key for key, value in told.items() if isinstance(value, str))
-    then = json.dumps(told | {key: "as it was"})
+    reply = json.loads(example.steps[0].observations[0])
+    key = next(key for key, value in reply.items() if isinstance(value, str))
+    then = json.dumps(reply | {key: "as it was"})
     drift = drift_of(rewritten(example, 0, observations=(then,)))
     assert drift and next(line for line in drift.diff if "as it was" in line).startswith("-")
     assert all(len(line) <= replay.DIFF_WIDTH for line in drift.diff)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from training_worker.prove.synthesis.resolver import Mention, ObservedLeaf, Origin, resolve, unresolved
+from training_worker.prove.synthesis.resolver import Mention, ObservedLeaf, Origin, list_unresolved_values, resolve
 from training_worker.prove.trajectory import Example, ForeignTool, Step, ToolCall, WorldRef
 
 Call = tuple[str, dict[str, Any], Any]
@@ -67,7 +67,7 @@ def one_call(said: str, tool: str, today: str = "", **arguments: Any) -> Example
 
 
 def cards(said: str, card: str, *more: str) -> Example:
-    """The four cards are shown, then one or more are frozen."""
+    """Return a conversation that lists the four cards, then freezes one or more."""
     return example(
         said, ("list_cards", {}, CARDS), *(("freeze_card", {"card": one}, {"id": one}) for one in (card, *more))
     )
@@ -75,7 +75,7 @@ def cards(said: str, card: str, *more: str) -> Example:
 
 def description(one: Example) -> str:
     """What singles out the entity of the last call."""
-    assert unresolved(one) == []
+    assert list_unresolved_values(one) == []
     return resolve(one)[-1].description
 
 
@@ -85,12 +85,12 @@ def test_an_id_said_as_it_stands_is_from_the_user() -> None:
 
 
 def test_an_id_inside_another_word_is_not_said() -> None:
-    assert len(unresolved(one_call("Please freeze CRD-123.", "freeze_card", card="CRD-12"))) == 1
+    assert len(list_unresolved_values(one_call("Please freeze CRD-123.", "freeze_card", card="CRD-12"))) == 1
 
 
 def test_a_value_said_in_a_later_turn_is_unresolved() -> None:
     late = example("Freeze my card.", ("freeze_card", {"card": "CRD-12"}, None), "I mean CRD-12.")
-    assert unresolved(late) == [
+    assert list_unresolved_values(late) == [
         'step 0, freeze_card.card: no user turn up to there says "CRD-12", no earlier observation shows it, '
         "and it is no default"
     ]
@@ -112,13 +112,20 @@ MONEY = {
 
 @pytest.mark.parametrize(("said", "cents"), MONEY.items())
 def test_money_is_said_in_a_currency(said: str, cents: int) -> None:
-    assert unresolved(one_call(said, "set_card_limit", card="CRD-1", monthly_limit=cents)) == []
-    assert len(unresolved(one_call(said, "set_card_limit", card="CRD-1", monthly_limit=cents + 1))) == 1
+    assert list_unresolved_values(one_call(said, "set_card_limit", card="CRD-1", monthly_limit=cents)) == []
+    assert len(list_unresolved_values(one_call(said, "set_card_limit", card="CRD-1", monthly_limit=cents + 1))) == 1
 
 
 @pytest.mark.parametrize("said", ["12 euros", "120", "120 cents", "1,120 euros", "120.50 euros"])
 def test_another_amount_does_not_say_it(said: str) -> None:
-    assert len(unresolved(one_call(f"Cap CRD-1 at {said}.", "set_card_limit", card="CRD-1", monthly_limit=12000))) == 1
+    assert (
+        len(
+            list_unresolved_values(
+                one_call(f"Cap CRD-1 at {said}.", "set_card_limit", card="CRD-1", monthly_limit=12000)
+            )
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +134,10 @@ def test_another_amount_does_not_say_it(said: str) -> None:
 )
 def test_numbers_are_said_in_digits_words_and_with_a_unit(said: str, nights: int) -> None:
     ask = f"{said} in STY-1, from 2026-05-08."
-    assert unresolved(one_call(ask, "change_hotel_stay", stay="STY-1", arrival="2026-05-08", nights=nights)) == []
+    assert (
+        list_unresolved_values(one_call(ask, "change_hotel_stay", stay="STY-1", arrival="2026-05-08", nights=nights))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +147,7 @@ def test_a_number_in_a_date_a_time_an_id_or_a_price_is_none(said: str) -> None:
     stay = one_call(
         f"Move STY-1 {said} to 2026-05-08.", "change_hotel_stay", stay="STY-1", arrival="2026-05-08", nights=3
     )
-    assert [text.split(":")[0] for text in unresolved(stay)] == ["step 0, change_hotel_stay.nights"]
+    assert [text.split(":")[0] for text in list_unresolved_values(stay)] == ["step 0, change_hotel_stay.nights"]
 
 
 @pytest.mark.parametrize(
@@ -147,14 +157,19 @@ def test_a_number_in_a_date_a_time_an_id_or_a_price_is_none(said: str) -> None:
 def test_dates_are_written_out_or_relative(said: str) -> None:
     value = "2026-05-08T00:00:00Z" if ":" in said else "2026-05-08"
     tool, name = ("list_transactions", "since") if ":" in said else ("change_hotel_stay", "arrival")
-    assert unresolved(one_call(f"From {said} on.", tool, "2026-05-07", **{name: value})) == []
+    assert list_unresolved_values(one_call(f"From {said} on.", tool, "2026-05-07", **{name: value})) == []
     assert (
-        len(unresolved(one_call(f"From {said} on.", tool, "2026-05-07", **{name: value.replace("08", "09", 1)}))) == 1
+        len(
+            list_unresolved_values(
+                one_call(f"From {said} on.", tool, "2026-05-07", **{name: value.replace("08", "09", 1)})
+            )
+        )
+        == 1
     )
 
 
 def test_a_relative_date_needs_the_day_of_today() -> None:
-    assert len(unresolved(one_call("From tomorrow on.", "change_hotel_stay", arrival="2026-05-08"))) == 1
+    assert len(list_unresolved_values(one_call("From tomorrow on.", "change_hotel_stay", arrival="2026-05-08"))) == 1
 
 
 def test_choices_and_booleans_are_said_by_their_paraphrases() -> None:
@@ -163,20 +178,20 @@ def test_choices_and_booleans_are_said_by_their_paraphrases() -> None:
     )
     assert [one.where for one in resolve(find)] == [Mention(0, 6, 13), Mention(0, 18, 37)]
     other = one_call("Which gadgets are sold out?", "search_shop_products", category="toys", in_stock=True)
-    assert len(unresolved(other)) == 2
+    assert len(list_unresolved_values(other)) == 2
 
 
 def test_texts_are_said_in_other_case_and_in_quotes() -> None:
     said = "Pay 5 euros from ACC-1 to ACC-2, note \u201cbirthday Gift\u201d."
     paid = {"source": "ACC-1", "target": "ACC-2", "amount": 500}
-    assert unresolved(one_call(said, "transfer_money", memo="Birthday gift", **paid)) == []
-    assert len(unresolved(one_call(said, "transfer_money", memo="Birthday gifts", **paid))) == 1
+    assert list_unresolved_values(one_call(said, "transfer_money", memo="Birthday gift", **paid)) == []
+    assert len(list_unresolved_values(one_call(said, "transfer_money", memo="Birthday gifts", **paid))) == 1
 
 
 def test_a_search_is_for_any_words_that_the_user_said() -> None:
     said = "When are the project kickoffs?"
-    assert unresolved(one_call(said, "search_events", query="kickoff Project")) == []
-    assert len(unresolved(one_call(said, "search_events", query="project review"))) == 1
+    assert list_unresolved_values(one_call(said, "search_events", query="kickoff Project")) == []
+    assert len(list_unresolved_values(one_call(said, "search_events", query="project review"))) == 1
 
 
 def test_each_element_of_a_list_has_its_own_origin() -> None:
@@ -184,12 +199,12 @@ def test_each_element_of_a_list_has_its_own_origin() -> None:
     call = ("mail", {"to": ["ann", "bob"], "cc": ["x"]}, None)
     found = resolve(example("Write to Ann.", call, tools=(mail,)))
     assert [(one.parameter, one.path, one.kind) for one in found] == [("to", (0,), "user"), ("cc", (0,), "default")]
-    assert unresolved(example("Write to Ann.", call, tools=(mail,)))[0].startswith("step 0, mail.to[1]: ")
+    assert list_unresolved_values(example("Write to Ann.", call, tools=(mail,)))[0].startswith("step 0, mail.to[1]: ")
 
 
 def test_a_default_could_have_been_left_out() -> None:
     assert resolve(one_call("Any shop goods?", "search_shop_products", limit=5))[0].kind == "default"
-    assert len(unresolved(one_call("Any shop goods?", "search_shop_products", limit=6))) == 1
+    assert len(list_unresolved_values(one_call("Any shop goods?", "search_shop_products", limit=6))) == 1
 
 
 def test_an_earlier_observation_shows_a_value_and_a_later_one_does_not() -> None:
@@ -197,25 +212,25 @@ def test_an_earlier_observation_shows_a_value_and_a_later_one_does_not() -> None
     cap: Call = ("set_card_limit", {"card": "CRD-1", "monthly_limit": 7000}, {})
     earlier = example("Cap CRD-1 at what is on my savings account.", show, cap)
     assert resolve(earlier)[1].where == ObservedLeaf(0, 0, (1, "balance"))
-    assert len(unresolved(example("Cap CRD-1 at what is on my savings account.", cap, show))) == 1
+    assert len(list_unresolved_values(example("Cap CRD-1 at what is on my savings account.", cap, show))) == 1
 
 
-def test_a_value_of_another_type_is_not_shown() -> None:
+def test_a_value_of_another_type_is_not_observed() -> None:
     show: Call = ("list_accounts", {}, [{"id": "ACC-1", "balance": "7000"}])
     cap: Call = ("set_card_limit", {"card": "CRD-1", "monthly_limit": 7000}, {})
-    assert len(unresolved(example("Cap CRD-1.", show, cap))) == 1
+    assert len(list_unresolved_values(example("Cap CRD-1.", show, cap))) == 1
 
 
-def test_a_small_number_or_a_choice_is_shown_only_under_its_own_name() -> None:
+def test_a_small_number_or_a_choice_is_observed_only_under_its_own_name() -> None:
     stay = {"id": "STY-1", "nights": 2, "guests": 4}
     show: Call = ("get_hotel_stay", {"stay": "STY-1"}, stay)
     same = example("Look at STY-1.", show, ("change_hotel_stay", {"nights": 2}, {}))
     other = example("Look at STY-1.", show, ("change_hotel_stay", {"nights": 4}, {}))
-    assert (len(unresolved(same)), len(unresolved(other))) == (0, 1)
+    assert (len(list_unresolved_values(same)), len(list_unresolved_values(other))) == (0, 1)
 
 
 def test_an_id_among_four_that_nothing_singles_out_is_unresolved() -> None:
-    assert unresolved(cards("Freeze the card.", "CRD-12")) == [
+    assert list_unresolved_values(cards("Freeze the card.", "CRD-12")) == [
         "step 1, freeze_card.card: CRD-12 is one of 4 cards shown by list_cards, "
         "and nothing the user says singles it out"
     ]
@@ -230,25 +245,25 @@ def test_a_name_filled_with_fields_singles_a_row_out() -> None:
 
 
 def test_a_name_that_fits_two_rows_or_another_row_singles_none_out() -> None:
-    assert len(unresolved(cards("Freeze my virtual card.", "CRD-13"))) == 1
-    assert len(unresolved(cards("Freeze my credit card.", "CRD-13"))) == 1
-    assert len(unresolved(cards("Freeze the card with a monthly limit of 500 euros.", "CRD-11"))) == 1
+    assert len(list_unresolved_values(cards("Freeze my virtual card.", "CRD-13"))) == 1
+    assert len(list_unresolved_values(cards("Freeze my credit card.", "CRD-13"))) == 1
+    assert len(list_unresolved_values(cards("Freeze the card with a monthly limit of 500 euros.", "CRD-11"))) == 1
 
 
 def test_a_superlative_singles_out_the_one_extreme_row() -> None:
     assert description(cards("Freeze the card with the highest monthly limit.", "CRD-12"))
-    assert len(unresolved(cards("Freeze the card with the highest monthly limit.", "CRD-11"))) == 1
+    assert len(list_unresolved_values(cards("Freeze the card with the highest monthly limit.", "CRD-11"))) == 1
 
 
 def test_a_tied_superlative_singles_none_out() -> None:
-    assert len(unresolved(cards("Freeze the card with the lowest monthly limit.", "CRD-11"))) == 1
+    assert len(list_unresolved_values(cards("Freeze the card with the lowest monthly limit.", "CRD-11"))) == 1
 
 
 def test_a_name_may_hold_the_name_of_another_entity() -> None:
     said = "Freeze the virtual card for my savings account."
     freeze: Call = ("freeze_card", {"card": "CRD-13"}, {})
     assert description(example(said, ("list_accounts", {}, ACCOUNTS), ("list_cards", {}, CARDS), freeze))
-    assert len(unresolved(example(said, ("list_cards", {}, CARDS), freeze))) == 1
+    assert len(list_unresolved_values(example(said, ("list_cards", {}, CARDS), freeze))) == 1
 
 
 def test_the_only_row_of_its_kind_needs_no_description() -> None:
@@ -258,15 +273,15 @@ def test_the_only_row_of_its_kind_needs_no_description() -> None:
 
 def test_an_id_that_an_earlier_call_used_is_known() -> None:
     one = cards("Freeze the card and set its limit.", "CRD-13", "CRD-13")
-    assert [text.split(",")[0] for text in unresolved(one)] == ["step 1"]
+    assert [text.split(",")[0] for text in list_unresolved_values(one)] == ["step 1"]
     assert resolve(one)[-1].description == "used before, in step 1"
 
 
 def test_all_rows_or_all_with_a_value_are_used_together() -> None:
-    assert unresolved(cards("Freeze them all.", "CRD-11", "CRD-12", "CRD-13", "CRD-14")) == []
-    assert unresolved(cards("Freeze all virtual ones.", "CRD-13", "CRD-14")) == []
-    assert unresolved(cards("First of all, freeze one of the cards, a virtual one.", "CRD-13", "CRD-14"))
-    assert len(unresolved(cards("Freeze all of them.", "CRD-11", "CRD-12"))) == 2
+    assert list_unresolved_values(cards("Freeze them all.", "CRD-11", "CRD-12", "CRD-13", "CRD-14")) == []
+    assert list_unresolved_values(cards("Freeze all virtual ones.", "CRD-13", "CRD-14")) == []
+    assert list_unresolved_values(cards("First of all, freeze one of the cards, a virtual one.", "CRD-13", "CRD-14"))
+    assert len(list_unresolved_values(cards("Freeze all of them.", "CRD-11", "CRD-12"))) == 2
 
 
 def test_a_text_field_names_a_row_and_the_longer_name_wins() -> None:
@@ -277,7 +292,7 @@ def test_a_text_field_names_a_row_and_the_longer_name_wins() -> None:
         return example(said, ("list_home_automations", {}, automations), ("activate_home_scene", {"scene": scene}, {}))
 
     assert description(start("I want the scene for Movie Night.", "HSCN-2")) == "Movie Night"
-    assert len(unresolved(start("I want the scene for movie night.", "HSCN-1"))) == 1
+    assert len(list_unresolved_values(start("I want the scene for movie night.", "HSCN-1"))) == 1
 
 
 def test_an_address_is_known_by_the_name_beside_it() -> None:
@@ -287,7 +302,7 @@ def test_an_address_is_known_by_the_name_beside_it() -> None:
 
     assert description(invite("Invite Tessa Sato to EVT-1.", "tessa.sato@acme.example")) == "Tessa Sato"
     assert description(invite("Invite Tessa to EVT-1.", "tessa.sato@acme.example")) == "Tessa"
-    assert len(unresolved(invite("Invite Tessa Sato to EVT-1.", "flora.garcia@acme.example"))) == 1
+    assert len(list_unresolved_values(invite("Invite Tessa Sato to EVT-1.", "flora.garcia@acme.example"))) == 1
 
 
 def test_an_entity_is_known_by_the_field_that_holds_it() -> None:
@@ -295,22 +310,22 @@ def test_an_entity_is_known_by_the_field_that_holds_it() -> None:
     show: Call = ("get_video_meeting", {"meeting": "VMTG-1"}, meeting)
     invite: Call = ("invite_attendee", {"event": "EVT-1", "attendee": "flora.garcia@acme.example"}, {})
     assert description(example("Open VMTG-1 and invite the host to EVT-1.", show, invite)) == "host"
-    assert len(unresolved(example("Open VMTG-1 and invite someone to EVT-1.", show, invite))) == 1
+    assert len(list_unresolved_values(example("Open VMTG-1 and invite someone to EVT-1.", show, invite))) == 1
 
 
 def test_a_path_is_known_by_its_end() -> None:
     def read(said: str, path: str) -> Example:
         return example(said, ("find_files", {"pattern": "*"}, FOUND_FILES), ("read_file_head", {"file": path}, {}))
 
-    assert unresolved(read("* and then the top of notes.txt.", "/home/igor/notes.txt")) == []
-    assert unresolved(read("* and then the top of old/plan.txt.", "/home/igor/old/plan.txt")) == []
-    assert len(unresolved(read("* and then the top of plan.txt.", "/home/igor/old/plan.txt"))) == 1
+    assert list_unresolved_values(read("* and then the top of notes.txt.", "/home/igor/notes.txt")) == []
+    assert list_unresolved_values(read("* and then the top of old/plan.txt.", "/home/igor/old/plan.txt")) == []
+    assert len(list_unresolved_values(read("* and then the top of plan.txt.", "/home/igor/old/plan.txt"))) == 1
 
 
 def test_a_path_that_nothing_shows_needs_a_known_folder() -> None:
     path = "/home/igor/trips/rome.txt"
-    assert unresolved(one_call("Read rome.txt in /home/igor/trips.", "read_file_head", file=path)) == []
-    assert len(unresolved(one_call("Read rome.txt.", "read_file_head", file=path))) == 1
+    assert list_unresolved_values(one_call("Read rome.txt in /home/igor/trips.", "read_file_head", file=path)) == []
+    assert len(list_unresolved_values(one_call("Read rome.txt.", "read_file_head", file=path))) == 1
 
 
 def test_a_tool_that_others_made_has_its_schema_alone() -> None:
@@ -324,4 +339,4 @@ def test_a_tool_that_others_made_has_its_schema_alone() -> None:
 def test_an_observation_that_is_no_json_shows_nothing() -> None:
     broken = example("Freeze it.", ("list_cards", {}, None), ("freeze_card", {"card": "CRD-12"}, {}))
     text = Step(broken.steps[0].calls, 0, ("error: CRD-12",))
-    assert len(unresolved(Example(**{**vars(broken), "steps": (text, broken.steps[1])}))) == 1
+    assert len(list_unresolved_values(Example(**{**vars(broken), "steps": (text, broken.steps[1])}))) == 1

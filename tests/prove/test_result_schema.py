@@ -14,7 +14,7 @@ from training_worker.prove.trajectory import Example
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every string in a JSON value."""
+    """Yield every string in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -24,7 +24,7 @@ def texts(value: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def results(chains: list[Example]) -> list[tuple[str, Any]]:
-    """Every tool with a result it gave."""
+    """Return every tool with a result that it gave."""
     return [
         (call.name, json.loads(text))
         for example in chains
@@ -47,7 +47,7 @@ def test_one_id_has_one_type_in_all_results(results: list[tuple[str, Any]]) -> N
     assert len(prefixes) > 8 and all(len(own) == 1 for own in prefixes.values()), prefixes
 
 
-def test_a_find_is_told_once(results: list[tuple[str, Any]]) -> None:
+def test_a_reference_is_found_once(results: list[tuple[str, Any]]) -> None:
     for tool, result in results:
         found = find_entity_refs(tool, result)
         assert len(set(found)) == len(found)

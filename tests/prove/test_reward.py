@@ -27,7 +27,7 @@ rollouts = st.lists(executed, max_size=12)
 
 @st.composite
 def tasks(draw: st.DrawFn) -> tuple[list[Step], list[tuple[int, int]]]:
-    """Ground-truth steps with edges from earlier to later ones."""
+    """Draw ground-truth steps with edges from earlier to later ones."""
     steps = draw(steps_of)
     pairs = [(j, g) for g in range(len(steps)) for j in range(g)]
     return steps, draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
@@ -35,7 +35,7 @@ def tasks(draw: st.DrawFn) -> tuple[list[Step], list[tuple[int, int]]]:
 
 @st.composite
 def distinct_tasks(draw: st.DrawFn) -> tuple[list[Step], list[tuple[int, int]]]:
-    """A task in which every call asks about something else, so that each has one partner only."""
+    """Draw a task in which all calls have different arguments, so that each has only one partner."""
     steps, edges = draw(tasks())
     serial = iter(range(100))
     return [Step(tuple(ToolCall(call.name, {"id": next(serial)}) for call in step.calls)) for step in steps], edges
@@ -43,7 +43,7 @@ def distinct_tasks(draw: st.DrawFn) -> tuple[list[Step], list[tuple[int, int]]]:
 
 @st.composite
 def orders(draw: st.DrawFn) -> tuple[list[Step], list[tuple[int, int]], list[ExecutedCall]]:
-    """A distinct task and its calls in some order that respects every edge."""
+    """Draw a distinct task and its calls in some order that respects every edge."""
     steps, edges = draw(distinct_tasks())
     left = {g: list(step.calls) for g, step in enumerate(steps)}
     calls = []

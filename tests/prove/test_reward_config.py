@@ -1,4 +1,4 @@
-"""What a run scores by, as JSON: what is taken, and what is refused in which words."""
+"""The reward configuration of a run, as JSON: what is accepted, and what is refused with which message."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_does_not_fit_is_refused_in_python_too(fault: dict[str, Any]) -> No
         replace(PAPER, **fault)
 
 
-def test_every_preset_is_told_in_words_and_an_unknown_one_is_refused_with_those_there_are() -> None:
+def test_every_preset_has_a_description_and_an_unknown_one_is_refused_with_the_valid_names() -> None:
     assert set(PRESETS) == set(SAYS) and all(preset(name) is PRESETS[name] for name in PRESETS)
     with pytest.raises(BadReward, match=r"no reward preset 'ablation'\. Choose one of: paper, no_validity"):
         preset("ablation")
@@ -73,18 +73,20 @@ def test_every_preset_is_told_in_words_and_an_unknown_one_is_refused_with_those_
 
 @given(configs, st.floats(-1, 2))
 def test_tau_goes_from_its_beginning_to_its_end_and_no_further(config: RewardConfig, progress: float) -> None:
-    now = config.at(progress)
+    now = config.interpolate_tau(progress)
     assert now.tau_end is None or now == config
     if config.tau_end is not None:
         low, high = sorted((config.tau, config.tau_end))
         assert low - 1e-9 <= now.tau <= high + 1e-9
-        assert config.at(0) == replace(config, tau_end=None)
-        assert config.at(1).tau == pytest.approx(config.tau_end)
+        assert config.interpolate_tau(0) == replace(config, tau_end=None)
+        assert config.interpolate_tau(1).tau == pytest.approx(config.tau_end)
 
 
 def test_envfactorys_schedule_is_linear() -> None:
     linear = PRESETS["trace_state_linear"]
-    assert [linear.at(progress).tau for progress in (0, 0.25, 0.5, 1)] == pytest.approx([0.9, 0.7, 0.5, 0.1])
+    assert [linear.interpolate_tau(progress).tau for progress in (0, 0.25, 0.5, 1)] == pytest.approx(
+        [0.9, 0.7, 0.5, 0.1]
+    )
 
 
 def test_only_what_compares_final_states_needs_a_world() -> None:

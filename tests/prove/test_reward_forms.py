@@ -1,4 +1,4 @@
-"""Every form of the reward on real rollouts: the laws they share, and what is kept of each in JSON."""
+"""Every form of the reward on real rollouts: the laws they share, and what is stored of each in JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Examples = tuple[Example, ...]
 
 
 def worse(example: Example) -> list[Rollout]:
-    """Real rollouts of one example: idle, babbling, half done, backwards, twice as long, with a value made up."""
+    """Return real rollouts of an example: idle, babbling, half done, backwards, twice as long, with a made-up value."""
     texts = [message.content for message in demonstration(example) if message.role == "assistant"]
     acts = [text for text in texts if "<tool_call>" in text]
     odd = write_calls([ToolCall(example.candidates[0], {"no_such_parameter": "a value that nobody gave"})])
@@ -135,7 +135,7 @@ def test_a_rewards_json_says_its_form_and_terms_only_where_they_say_something(ch
 
 
 def test_a_row_made_in_other_words_may_be_spoken_of_by_its_own_id(chains: list[Example]) -> None:
-    """An id follows from the words of the call that made it, so the trace does not ask for the ground truth's."""
+    """An id follows from the words of the call that made it, so the trace does not require the ground truth's."""
     known = (truth_of(example) for example in chains)
     assert any(truth.still and truth.still.created for truth in known), "some ground truth makes rows"
     for example in chains[:60]:
@@ -156,7 +156,7 @@ def test_a_row_made_in_other_words_may_be_spoken_of_by_its_own_id(chains: list[E
 
 
 def renamed(example: Example, id: str) -> Rollout:
-    """The oracle's calls with another id in the place of one."""
+    """Return the oracle's rollout with one id replaced by another."""
     rollout = oracle(example)
     text = dumps(rollout).replace(id, id[:-4] + "0000")
     return loads(Rollout, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.reward.matching import Matching, match
+from training_worker.prove.reward.call_matching import MatchResult, match
 from training_worker.prove.trajectory import ExecutedCall, Step, ToolCall
 
 names = st.sampled_from(["look", "pay"])
@@ -18,7 +18,7 @@ edge_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=
 
 
 def by_hand(steps: list[Step], edges: list[tuple[int, int]], calls: list[ExecutedCall]) -> list[list[int | None]]:
-    """The same assignment the slow way: strike out candidates, one preference after the other."""
+    """Return the same assignment the slow way: strike out candidates, one preference after the other."""
     chosen: list[list[int | None]] = []
     used: set[int] = set()
     for g, step in enumerate(steps):
@@ -52,7 +52,7 @@ def test_the_matching_is_the_one_found_by_striking_out(
     matching = match(steps, edges, calls)
     expected = by_hand(steps, edges, calls)
     assert [list(row) for row in matching.positions] == [[p for p in row if p is not None] for row in expected]
-    assert [matching.matched(g) for g in range(len(steps))] == [None not in row for row in expected]
+    assert [matching.is_matched(g) for g in range(len(steps))] == [None not in row for row in expected]
 
 
 @given(steps_of, rollouts)
@@ -64,11 +64,11 @@ def test_no_call_serves_twice_and_none_that_fits_stays_idle_while_a_step_misses_
     assert len({*positions}) == len(positions)
     idle = [made.call for position, made in enumerate(calls) if position not in positions]
     for g, step in enumerate(steps):
-        if not matching.matched(g):
+        if not matching.is_matched(g):
             assert any(not any(carries(call, truth) for call in idle) for truth in step.calls)
 
 
-def pair_up(edges: list[tuple[int, int]], truths: list[list[ToolCall]], made: list[ToolCall]) -> Matching:
+def pair_up(edges: list[tuple[int, int]], truths: list[list[ToolCall]], made: list[ToolCall]) -> MatchResult:
     return match([Step(tuple(step)) for step in truths], edges, [ExecutedCall(call, 3) for call in made])
 
 
@@ -88,7 +88,7 @@ def test_coming_after_the_predecessors_outweighs_better_values() -> None:
 def test_a_call_before_the_predecessor_is_taken_where_there_is_no_other() -> None:
     matching = pair_up([(0, 1)], [[LOOK], [pay(1)]], [pay(2), pay(1), LOOK])
     assert matching.positions == ((2,), (1,))
-    assert matching.matched(1) and not matching.in_order(1)
+    assert matching.is_matched(1) and not matching.in_order(1)
 
 
 def test_a_parallel_step_ends_with_its_last_call_and_begins_with_its_first() -> None:
@@ -101,7 +101,7 @@ def test_a_parallel_step_ends_with_its_last_call_and_begins_with_its_first() -> 
 def test_half_a_parallel_step_is_aligned_but_not_matched_and_holds_its_successors_back() -> None:
     matching = pair_up([(0, 1)], [[pay(1), pay(2)], [LOOK]], [pay(1), LOOK])
     assert len(matching.pairs) == 2
-    assert not matching.matched(0) and matching.matched(1) and not matching.in_order(1)
+    assert not matching.is_matched(0) and matching.is_matched(1) and not matching.in_order(1)
 
 
 def test_a_malformed_call_matches_nothing() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.prove.chat import write_calls
-from training_worker.prove.provenance import grounded, says
+from training_worker.prove.provenance import contains_value, is_grounded
 from training_worker.prove.reward.provenance import in_schema, provenance
 from training_worker.prove.rollout import Attempt, oracle
 from training_worker.prove.trajectory import Example, Message, Rollout, ToolCall
@@ -22,7 +22,7 @@ pieces = st.text(st.sampled_from("a1-_ .éB\n"), max_size=8)
 @given(pieces, pieces)
 def test_a_text_says_a_value_exactly_where_it_stands_as_words_of_its_own(text: str, value: str) -> None:
     pattern = rf"(?<!\w)(?<!\w-){re.escape(value)}(?!\w)"
-    assert says(text, value) == (re.search(pattern, text) is not None)
+    assert contains_value(text, value) == (re.search(pattern, text) is not None)
 
 
 def test_every_value_of_a_ground_truth_has_a_source(examples: tuple[Example, ...]) -> None:
@@ -66,18 +66,20 @@ def test_what_a_tool_answers_is_a_source_for_later_turns_only(chains: list[Examp
     use = ToolCall("get_account", {"account": id[0]})
     assert provenance(example, rollout_of(example, [ToolCall("list_accounts", {})], [use])) == 1
     assert provenance(example, rollout_of(example, [ToolCall("list_accounts", {}), use])) == 0
-    told = replace(looked, transcript=(Message("system", f"You are {id[0]}."), *rollout_of(example, [use]).transcript))
-    assert provenance(example, replace(told, calls=rollout_of(example, [use]).calls)) == 1
+    prompted = replace(
+        looked, transcript=(Message("system", f"You are {id[0]}."), *rollout_of(example, [use]).transcript)
+    )
+    assert provenance(example, replace(prompted, calls=rollout_of(example, [use]).calls)) == 1
 
 
-def test_choices_and_defaults_of_a_schema_are_a_source_and_choices_only_where_they_are_shown() -> None:
+def test_choices_and_defaults_of_a_schema_are_a_source_and_choices_only_where_they_are_visible() -> None:
     assert {"inbox", "sent", "archive"} <= in_schema("list_messages", False)
     assert "inbox" not in in_schema("list_messages", True)
     assert in_schema("no_such_tool", False) == frozenset()
 
 
 def test_a_value_is_said_in_json_too() -> None:
-    assert grounded('a "b"', '{"text": "a \\"b\\""}') and not grounded('a "c"', '{"text": "a \\"b\\""}')
+    assert is_grounded('a "b"', '{"text": "a \\"b\\""}') and not is_grounded('a "c"', '{"text": "a \\"b\\""}')
 
 
 @pytest.mark.parametrize(
@@ -92,4 +94,4 @@ def test_a_value_is_said_in_json_too() -> None:
     ],
 )
 def test_a_moment_has_a_source_in_whatever_offset_it_is_said(value: str, said: str, has: bool) -> None:
-    assert grounded(value, said) == has
+    assert is_grounded(value, said) == has

@@ -122,27 +122,33 @@ def test_steps_that_need_each_other_are_never_matched() -> None:
 def test_every_call_of_the_ground_truth_needs_one_of_its_own_in_any_order() -> None:
     steps = [step(ToolCall("pay", {"cents": 1})), step(ToolCall("pay", {"cents": 1}), LOOK)]
     one = ToolCall("pay", {"cents": 1})
-    for calls, whole in [([LOOK, one, one], 1), ([LOOK, one], 0), ([one, one], 0), ([one, LOOK, one, PAY], 1), ([], 0)]:
-        assert trace(steps, done(*calls)) == whole
+    for calls, expected in [
+        ([LOOK, one, one], 1),
+        ([LOOK, one], 0),
+        ([one, one], 0),
+        ([one, LOOK, one, PAY], 1),
+        ([], 0),
+    ]:
+        assert trace(steps, done(*calls)) == expected
     assert trace(steps, done(LOOK, one, one, level=0)) == 0
 
 
-@pytest.mark.parametrize(("cents", "whole"), [(5.0000009, 1), (5.000002, 0), ("5", 0), (True, 0), (10**400, 0)])
-def test_numbers_of_the_trace_are_equal_within_a_millionth(cents: Any, whole: int) -> None:
+@pytest.mark.parametrize(("cents", "expected"), [(5.0000009, 1), (5.000002, 0), ("5", 0), (True, 0), (10**400, 0)])
+def test_numbers_of_the_trace_are_equal_within_a_millionth(cents: Any, expected: int) -> None:
     given = ToolCall("pay", {**(PAY.arguments or {}), "cents": cents})
-    assert trace([step(PAY)], done(given)) == whole
+    assert trace([step(PAY)], done(given)) == expected
     nested = (ToolCall("pay", {"all": [{"cents": one}]}) for one in (5, cents))
-    assert trace([step(next(nested))], done(next(nested))) == whole
+    assert trace([step(next(nested))], done(next(nested))) == expected
 
 
 def test_an_argument_with_an_id_that_is_dont_care_may_be_any_but_must_be_there() -> None:
     truth = [step(ToolCall("invite", {"event": "EVT-1", "who": ["a", "EVT-1"], "at": 3}))]
-    for written, whole in [
+    for written, expected in [
         ({"event": "EVT-9", "who": "b", "at": 3}, 1),
         ({"event": "EVT-9", "who": "b", "at": 4}, 0),
         ({"event": "EVT-9", "at": 3}, 0),
     ]:
-        assert trace(truth, done(ToolCall("invite", written)), {"EVT-1"}) == whole
+        assert trace(truth, done(ToolCall("invite", written)), {"EVT-1"}) == expected
         assert trace(truth, done(ToolCall("invite", written))) == 0
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.rescoring import Comparison, UnknownExample, rescore
 from training_worker.prove.reward import PAPER, PRESETS, reward_of
+from training_worker.prove.reward_replay import Comparison, UnknownExample, rescore
 from training_worker.prove.rollout import Attempt, StaleExample, oracle
 from training_worker.prove.rollout_files import data_of, examples_in, files_of, rollouts_in
 from training_worker.prove.trajectory import Example, Reward, Rollout, UnreadableData, file_digest, write_lines
@@ -44,7 +44,7 @@ def test_an_example_that_the_data_set_lacks_is_named(two_turns: Example) -> None
         list(rescore({}, [idle(two_turns)], PAPER))
 
 
-def test_a_world_of_other_code_is_refused_where_it_is_asked_for_only(two_turns: Example) -> None:
+def test_a_world_of_other_code_is_refused_only_where_the_reward_needs_it(two_turns: Example) -> None:
     for other in (
         replace(two_turns, fingerprint="0"),
         replace(two_turns, world=replace(two_turns.world, servers=("x",))),
@@ -87,7 +87,7 @@ def test_components_are_means_over_the_rollouts_that_have_them(chains: list[Exam
 
 @pytest.fixture
 def run(tmp_path: Path, chains: list[Example]) -> Path:
-    """A run's folder with two steps, beside the data set it trained on, as jobs keep them."""
+    """Return a run's folder with two steps, beside the data set that it trained on, as jobs store them."""
     data, run = tmp_path / "data" / "out", tmp_path / "run" / "out"
     (run / "rollouts").mkdir(parents=True)
     data.mkdir(parents=True)

@@ -21,9 +21,16 @@ from mcp_servers.kit.state import adapter
 from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
 from training_worker.prove.reward.final_state import final_state
-from training_worker.prove.reward.id_isomorphism import ID, created, signature
+from training_worker.prove.reward.id_isomorphism import ID, collect_new_ids, signature
 from training_worker.prove.reward.state import share, state
-from training_worker.prove.reward.state_diff import Unreplayable, outcome, run_still, run_ticking, succeeded, truth_of
+from training_worker.prove.reward.state_diff import (
+    Unreplayable,
+    list_successful_calls,
+    outcome,
+    run_still,
+    run_ticking,
+    truth_of,
+)
 from training_worker.prove.rollout import Attempt, Limits, oracle
 from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef
 
@@ -50,15 +57,15 @@ def call(tool: str, /, **arguments: Any) -> ToolCall:
 
 
 def after(*calls: ToolCall) -> list[Any]:
-    """What each call answers, made one after another; each has to succeed."""
+    """Return the data that each call answers; the calls run in order, and each has to succeed."""
     world = opened()
     replies = [world.call(one.name, one.arguments or {}) for one in calls]
     assert all(reply.ok for reply in replies), [reply.text for reply in replies]
     return [reply.data for reply in replies]
 
 
-def asked(*calls: ToolCall, where: WorldRef = WORLD) -> Example:
-    """An example whose ground truth these calls are."""
+def example_of(*calls: ToolCall, where: WorldRef = WORLD) -> Example:
+    """Return an example whose ground truth is these calls."""
     world = World.open(where.seed, where.servers, where.size)
     digests = [world.digest()]
     for one in calls:
@@ -73,7 +80,7 @@ def asked(*calls: ToolCall, where: WorldRef = WORLD) -> Example:
 
 
 def made(example: Example, *calls: ToolCall) -> Rollout:
-    """A rollout that makes these calls, one a turn."""
+    """Return a rollout that makes these calls, one per turn."""
     attempt = Attempt(example, Limits(assistant_turns=60, calls=60))
     for one in calls:
         attempt.answer(write_calls([one]))
@@ -103,15 +110,15 @@ def test_doing_nothing_is_not_enough_exactly_where_the_ground_truth_changes_some
 
 @pytest.mark.long
 def test_an_order_that_changes_nothing_but_time_stamps_and_ids_is_as_good(chains: list[Example]) -> None:
-    """Every other order of the steps in which they all succeed: either the rows tell it apart, or nothing does."""
+    """In every order of the steps in which all succeed, equal rows mean an equal final state."""
     equal = 0
     for example in chains[:40]:
         for order in permutations(range(len(example.steps))):
             calls = [one for at in order for one in example.steps[at].calls]
             rollout = made(replace(example, candidates=tuple(TOOLS)), *calls)
-            if len(succeeded(rollout.calls)) < len(calls):
+            if len(list_successful_calls(rollout.calls)) < len(calls):
                 continue
-            rows = still_rows(example, calls) == still_rows(example, succeeded(oracle(example).calls))
+            rows = still_rows(example, calls) == still_rows(example, list_successful_calls(oracle(example).calls))
             assert (final_state(example, rollout) == 1) >= rows
             equal += rollout.digest != example.digests[-1] and final_state(example, rollout) == 1
     assert equal > 3, "the worlds must differ in time stamps at least"
@@ -123,7 +130,7 @@ def still_rows(example: Example, calls: Calls) -> dict[str, str]:
 
 def test_ids_made_in_another_order_do_not_count_and_are_followed_where_they_lead() -> None:
     first, second, invited = draft("A"), draft("B"), call("send_draft", draft=after(draft("A"))[0]["id"])
-    example = asked(first, second, invited)
+    example = example_of(first, second, invited)
     early = draft("A", "Dear all,")
     twin = after(early)[0]["id"]
     corrected = call("update_draft", draft=twin, body="Hello to you all.")
@@ -136,7 +143,7 @@ def test_ids_made_in_another_order_do_not_count_and_are_followed_where_they_lead
 
 
 def test_a_reference_to_a_new_row_counts_and_not_only_how_many_there_are() -> None:
-    """Two equal labels cannot be; two events with a guest each, or one with both."""
+    """Two events with a guest each differ from one event with both guests."""
     start = f"{opened().now.date():%Y-%m-%d}"
     one, two = (
         call("create_event", calendar=CALENDAR, title=f"Talk {at}", start=f"{start}T{at}:00:00Z", duration=30)
@@ -145,14 +152,14 @@ def test_a_reference_to_a_new_row_counts_and_not_only_how_many_there_are() -> No
     ids = [after(event)[0]["id"] for event in (one, two)]
     each = [call("invite_attendee", event=id, attendee=PERSON) for id in ids]
     both = [call("invite_attendee", event=ids[0], attendee=person) for person in (PERSON, OTHER)]
-    example = asked(one, two, *each)
+    example = example_of(one, two, *each)
     assert final_state(example, made(example, two, one, *each[::-1])) == 1
     assert final_state(example, made(example, one, two, *both)) == 0
 
 
 def test_what_is_done_and_undone_is_not_done_and_looking_changes_nothing() -> None:
     add = call("add_payee", name="Ana", iban=IBANS[0])
-    example, id = asked(draft("A")), after(add)[0]["id"]
+    example, id = example_of(draft("A")), after(add)[0]["id"]
     undone = (add, call("remove_payee", payee=id), draft("A"), call("list_accounts"))
     assert final_state(example, made(example, *undone)) == 1
     left = made(example, add, draft("A"))
@@ -161,26 +168,26 @@ def test_what_is_done_and_undone_is_not_done_and_looking_changes_nothing() -> No
 
 
 def test_a_server_that_is_looked_at_is_involved() -> None:
-    example = asked(call("list_accounts"), draft("A"))
+    example = example_of(call("list_accounts"), draft("A"))
     assert state(example, made(example)) == 0.5
     assert state(example, made(example, draft("B"))) == 0.5
     assert state(example, made(example, call("add_payee", name="Ana", iban=IBANS[0]))) == 0
 
 
 def test_where_the_ground_truth_only_looks_nothing_needs_to_be_done_and_nothing_may() -> None:
-    example = asked(call("list_accounts"))
+    example = example_of(call("list_accounts"))
     assert final_state(example, made(example)) == 1
     assert final_state(example, made(example, draft("A"))) == 0
 
 
 def test_a_refused_call_leaves_no_trace() -> None:
-    example = asked(draft("A"))
+    example = example_of(draft("A"))
     refused = [call("send_draft", draft="DRF-none"), call("create_draft", to=PERSON), call("no_such_tool")]
     assert final_state(example, made(example, *refused, draft("A"))) == 1
 
 
 def needs_the_clock() -> tuple[WorldRef, list[ToolCall]]:
-    """What a stranger did with a car, of which the standing clock refuses something: one drives for some time."""
+    """Return calls of a random walk with a car that fail while the clock stands still, since a drive takes time."""
     for number in range(40):
         where = WorldRef(100 + number, ("vehicle",), "small")
         session = SERVERS["vehicle"].open(where.seed, where.size)
@@ -199,19 +206,19 @@ def test_where_a_write_needs_the_clock_to_move_states_are_compared_as_they_were(
     writes = [one for one in calls if TOOLS[one.name][1].writes]
     with pytest.raises(Unreplayable, match="was accepted in a rollout and fails on replay"):
         outcome(where, writes)
-    example = asked(*writes, where=where)
+    example = example_of(*writes, where=where)
     assert truth_of(example).still is None
     again = made(example, *writes)
     assert final_state(example, again) == final_state(example, replace(again, digest="")) == 1
     assert final_state(example, made(example, *writes[:-1])) == 0
-    short = asked(writes[0], where=where)
+    short = example_of(writes[0], where=where)
     assert truth_of(short).still is not None and final_state(short, made(short, *writes)) == 0
 
 
 def test_writes_made_again_end_in_the_very_world_they_ended_in(chains: list[Example]) -> None:
     for example in chains[:40]:
         rollout = made(example, *(one for step in reversed(example.steps) for one in step.calls))
-        states = run_ticking(example.world, succeeded(rollout.calls))
+        states = run_ticking(example.world, list_successful_calls(rollout.calls))
         tables = ";".join(f"{name}={states[name].tables_digest()}" for name in sorted(states))
         live = Attempt(example)
         for made_ in rollout.calls:
@@ -223,7 +230,7 @@ def test_writes_made_again_end_in_the_very_world_they_ended_in(chains: list[Exam
 
 @cache
 def walked(server: str, number: int) -> Any:
-    """A session after a walk of a stranger."""
+    """Return a session after a random walk."""
     session = SERVERS[server].open(40 + number, "small")
     walker = Walker(SERVERS[server].tools, [session.state], "renaming", server, number)
     for _ in range(60):
@@ -232,10 +239,10 @@ def walked(server: str, number: int) -> Any:
 
 
 def renamed(server: str, number: int, names: Callable[[str], str]) -> Any:
-    """The changes of a walk, with each new id under another name wherever it stands."""
+    """Return the changes of a walk, with each new id under another name wherever it occurs."""
     session = walked(server, number)
-    tables, changes = session.state.tables(), session.state.changes_since(session.at(0).state)
-    new = created(changes)
+    tables, changes = session.state.tables(), session.state.changes_since(session.get_step(0).state)
+    new = collect_new_ids(changes)
 
     def other(id: str) -> str:
         return ID.sub(lambda found: names(found[1]) if found[1] in new else found[1], id)
@@ -257,20 +264,20 @@ def again(kind: Any, row: Any, other: Callable[[str], str]) -> Any:
 def test_new_ids_under_other_names_change_no_signature_on_any_server(server: str) -> None:
     for number in range(2):
         session = walked(server, number)
-        tables, changes = session.state.tables(), session.state.changes_since(session.at(0).state)
+        tables, changes = session.state.tables(), session.state.changes_since(session.get_step(0).state)
         assert changes, "the walk must write"
         here = signature(tables, changes)
-        shuffled = Draw("names", server, number).shuffled(sorted(created(changes)))
-        names = dict(zip(sorted(created(changes)), shuffled, strict=True))
-        kept = {id: id.split("-")[0] + "-" + name.split("-")[1] + "00" for id, name in names.items()}
-        assert signature(tables, renamed(server, number, kept.__getitem__)) == here
+        shuffled = Draw("names", server, number).shuffle_items(sorted(collect_new_ids(changes)))
+        names = dict(zip(sorted(collect_new_ids(changes)), shuffled, strict=True))
+        new_ids = {id: id.split("-")[0] + "-" + name.split("-")[1] + "00" for id, name in names.items()}
+        assert signature(tables, renamed(server, number, new_ids.__getitem__)) == here
         assert signature(tables, dict(reversed(changes.items()))) == here
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_any_row_left_out_or_changed_changes_the_signature_on_any_server(server: str) -> None:
     session = walked(server, 0)
-    tables, changes = session.state.tables(), session.state.changes_since(session.at(0).state)
+    tables, changes = session.state.tables(), session.state.changes_since(session.get_step(0).state)
     here = signature(tables, changes)
     for table, rows in changes.items():
         for id, (before, row) in rows.items():

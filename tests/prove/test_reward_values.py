@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from training_worker.prove.reward.values import differing, equal
+from training_worker.prove.reward.values import equal, find_differing_keys
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 values = st.recursive(
@@ -38,7 +38,7 @@ def test_a_number_off_by_less_than_the_tolerance_is_the_same(number: float, erro
 def test_an_object_with_one_key_more_is_another(value: dict[str, Any], key: str, extra: Any) -> None:
     assume(key not in value)
     assert not equal(value, value | {key: extra})
-    assert differing(value | {key: extra}, value) == (key,)
+    assert find_differing_keys(value | {key: extra}, value) == (key,)
 
 
 @given(st.lists(scalars, max_size=3), scalars)

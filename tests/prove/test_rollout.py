@@ -1,4 +1,4 @@
-"""Rollouts: a perfect attempt earns everything, a bad one is data, and what was not shown is never executed."""
+"""Rollouts: a perfect attempt earns everything, a bad one is data, and only a candidate tool is executed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
-from training_worker.prove.chat import Scripted, write_calls
+from training_worker.prove.chat import ScriptedModel, write_calls
 from training_worker.prove.reward import RewardConfig
 from training_worker.prove.rollout import Attempt, Limits, StaleExample, cut, demonstration, oracle
 from training_worker.prove.trajectory import Example, Message, Rollout, ToolCall, WorldRef, dumps, loads
@@ -28,7 +28,7 @@ OPENING = World.open(7, ("banking", "email"), "small").digest()
 
 
 def said(*texts: str, limits: Limits | None = None) -> Rollout:
-    """What becomes of these assistant texts."""
+    """Return the rollout of these assistant texts."""
     attempt = Attempt(EXAMPLE, limits)
     for text in texts:
         if not attempt.over:
@@ -42,7 +42,7 @@ def tagged(body: str) -> str:
 
 def test_an_attempt_that_says_what_the_oracle_says_earns_everything(examples: tuple[Example, ...]) -> None:
     for example in examples[:60]:
-        policy = Scripted(message.content for message in demonstration(example) if message.role == "assistant")
+        policy = ScriptedModel(message.content for message in demonstration(example) if message.role == "assistant")
         attempt = Attempt(example)
         while not attempt.over:
             attempt.answer(policy.reply(attempt.transcript, attempt.tools))
@@ -61,7 +61,7 @@ def test_the_demonstration_shows_what_the_world_really_answers(chains: list[Exam
         assert attempt.transcript[1:] == list(demonstration(example))
 
 
-def test_a_silent_policy_is_told_every_turn_and_earns_nothing(two_turns: Example) -> None:
+def test_a_silent_policy_gets_every_turn_and_earns_nothing(two_turns: Example) -> None:
     attempt = Attempt(two_turns)
     assert attempt.answer("Hm.") == (Message("user", two_turns.turns[1]),)
     assert attempt.answer("Hm.") == () and attempt.over
@@ -96,7 +96,7 @@ def test_a_call_where_nothing_can_be_done_costs_everything(abstention: Example) 
         (tagged('{"name": "", "arguments": {}}'), "unknown_tool"),
     ],
 )
-def test_what_is_no_call_of_a_tool_shown_is_at_level_0_and_never_executed(text: str, code: str) -> None:
+def test_a_malformed_call_or_unknown_tool_is_at_level_0_and_never_executed(text: str, code: str) -> None:
     rollout = said(text)
     (call,) = rollout.calls
     assert call.level == 0 and json.loads(call.observation)["error"] == code
@@ -106,8 +106,8 @@ def test_what_is_no_call_of_a_tool_shown_is_at_level_0_and_never_executed(text: 
 @pytest.mark.parametrize(
     "name", sorted(name for name, (server, _) in TOOLS.items() if server.name in ("banking", "email"))
 )
-def test_a_tool_of_the_world_that_was_not_shown_is_never_executed(name: str) -> None:
-    """The world has it, the candidates lack it: to the model there is no such tool."""
+def test_a_tool_of_the_world_that_is_no_candidate_is_never_executed(name: str) -> None:
+    """The world has the tool, but the candidates lack it: the model does not have such a tool."""
     attempt = Attempt(replace(EXAMPLE, candidates=()))
     attempt.answer(write_calls([ToolCall(name, {"limit": 1})]))
     rollout = attempt.finish()
@@ -169,16 +169,16 @@ def test_the_next_user_turn_comes_exactly_when_the_policy_ends_a_turn() -> None:
     assert attempt.answer("There.") == () and attempt.end == "answered"
 
 
-def test_a_long_observation_is_cut_with_a_mark_and_kept_whole_beside() -> None:
+def test_a_long_observation_is_cut_in_the_transcript_and_complete_in_the_call() -> None:
     rollout = said(write_calls([LIST]), limits=Limits(observation=30))
-    whole, shown = rollout.calls[0].observation, rollout.transcript[-1].content
-    assert shown == f"{whole[:30]}... [cut: {len(whole) - 30:,} more characters]"
+    full, visible = rollout.calls[0].observation, rollout.transcript[-1].content
+    assert visible == f"{full[:30]}... [cut: {len(full) - 30:,} more characters]"
 
 
 @given(st.text(max_size=60), st.integers(0, 60))
 def test_cutting_keeps_a_beginning_and_says_how_much_is_gone(text: str, most: int) -> None:
-    shown = cut(text, most)
-    assert shown[:most] == text[:most] and ("[cut: " in shown[most:]) == (len(text) > most)
+    result = cut(text, most)
+    assert result[:most] == text[:most] and ("[cut: " in result[most:]) == (len(text) > most)
 
 
 @pytest.mark.parametrize("boundary", ["infrastructure", "environment"])
@@ -211,11 +211,13 @@ def test_what_ends_a_rollout_first_is_what_ended_it() -> None:
     assert (rollout.end, rollout.failed_at, rollout.error) == ("assistant_turns", "policy", "") and rollout.valid
 
 
-def test_a_server_that_breaks_among_parallel_calls_is_the_only_failure_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = iter(range(30))
+def test_a_server_that_breaks_among_parallel_calls_is_the_only_failure_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numbers = iter(range(30))
 
     def broken(*arguments: object) -> None:
-        raise ZeroDivisionError(f"bug {next(told)}")
+        raise ZeroDivisionError(f"bug {next(numbers)}")
 
     monkeypatch.setattr(World, "call", broken)
     rollout = said(write_calls([LIST] * 30))
@@ -320,7 +322,7 @@ def test_enormous_and_crooked_texts_are_answered_briefly_and_survive_their_json(
     assert loads(Rollout, dumps(rollout)) == rollout and rollout.digest == OPENING
 
 
-def test_of_a_key_written_twice_the_last_one_is_run_and_kept() -> None:
+def test_the_last_value_of_a_repeated_key_is_run_and_stored() -> None:
     rollout = said(tagged('{"name": "send_email", "name": "list_accounts", "arguments": {"a": 1}, "arguments": {}}'))
     assert rollout.calls[0].call == LIST and rollout.calls[0].level == 3
 
@@ -342,7 +344,7 @@ def test_a_call_in_a_cut_turn_counts_as_malformed_and_is_not_run(abstention: Exa
     assert rollout.reward is not None and rollout.reward.total == 0
 
 
-def test_a_server_that_breaks_voids_the_attempt_and_is_told(
+def test_a_server_that_breaks_voids_the_attempt_and_is_reported(
     two_turns: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*arguments: object) -> None:

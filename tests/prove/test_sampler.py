@@ -1,4 +1,4 @@
-"""Sampling: a world is only looked at, and what a tool is called with fits."""
+"""Sampling: it only reads a world, and the arguments of every call fit the tool."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def test_looking_finds_every_kind_of_id_that_a_tool_needs(sampled: tuple[World, 
     assert needed <= set(context.ids)
 
 
-def test_every_value_known_was_shown_by_a_tool() -> None:
+def test_every_known_value_comes_from_a_reply_of_a_tool() -> None:
     world = World.open(5, tuple(SERVERS), "small")
     context = sample(world, Draw("shown", 5))
-    shown = "".join(
+    replies = "".join(
         step.reply.text for session in world.sessions.values() for step in session.history() if step.reply is not None
     )
-    assert all(id in shown for found in context.ids.values() for id in found)
-    assert all(json.dumps(value, ensure_ascii=False) in shown for one in context.values.values() for value in one)
+    assert all(id in replies for found in context.ids.values() for id in found)
+    assert all(json.dumps(value, ensure_ascii=False) in replies for one in context.values.values() for value in one)
 
 
 def test_filled_arguments_fit_the_tool(sampled: tuple[World, Context]) -> None:
-    """Never a wrong type, a missing key or a value out of bounds; what the state says to them is another matter."""
+    """No argument has a wrong type, is missing or is out of bounds; the state may still refuse the call."""
     world, context = sampled
     for _, tool in TOOLS.values():
         for time, optional in product(range(5), ((), tuple(tool.input_schema["properties"]))):
@@ -62,14 +62,14 @@ def test_filled_arguments_fit_the_tool(sampled: tuple[World, Context]) -> None:
             assert reply.ok or reply.data["error"] != "invalid_arguments", (arguments, reply.text)
 
 
-def test_what_was_given_is_kept_and_no_id_is_used_twice(sampled: tuple[World, Context]) -> None:
+def test_given_arguments_stay_and_no_id_is_used_twice(sampled: tuple[World, Context]) -> None:
     world, context = sampled
     for _, tool in TOOLS.values():
         draw = Draw("given", tool.name)
-        whole = fill(tool, {}, context, draw, world)
+        arguments = fill(tool, {}, context, draw, world)
         for name in tool.required:
-            assert fill(tool, {name: whole[name]}, context, draw, world)[name] == whole[name], tool.name
-        ids = [(tool.ids[name], str(value)) for name, value in whole.items() if name in tool.ids]
+            assert fill(tool, {name: arguments[name]}, context, draw, world)[name] == arguments[name], tool.name
+        ids = [(tool.ids[name], str(value)) for name, value in arguments.items() if name in tool.ids]
         assert len(set(ids)) == len(ids), tool.name
 
 
@@ -91,7 +91,7 @@ def test_choosing_among_nothing_says_what_for() -> None:
         pick([], Draw("none"), "card")
 
 
-def test_an_id_keeps_the_first_label_it_was_shown_with() -> None:
+def test_an_id_keeps_its_first_label() -> None:
     context = Context()
     tell = TOOLS["list_accounts"][1]
     world = World.open(9, ("banking",), "small")

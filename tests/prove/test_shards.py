@@ -1,4 +1,4 @@
-"""Shards: whoever makes one makes the same; none is made twice for nothing, and none is lost, whatever is killed."""
+"""Shards: every process makes the same one; none is made twice without need, and no kill loses one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draws(graph: nx.DiGraph) -> Draws:
 
 @pytest.fixture(scope="module")
 def folder(draws: Draws, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All shards of the tasks."""
+    """Return the folder of all shards of the tasks."""
     folder = tmp_path_factory.mktemp("shards")
     for shard in in_shards(TASKS, draws, folder):
         shard.make(draws)
@@ -71,8 +71,8 @@ def test_a_name_says_what_a_shard_depends_on(draws: Draws, tmp_path: Path) -> No
         (replace(draws, recipe=Recipe(1)), TASKS[:1]),
         (replace(draws, graph=part(draws.graph, ["banking"])), TASKS[:1]),
     ]
-    assert len({Shard.of(of, tasks, tmp_path) for of, tasks in others}) == len(others)
-    assert Shard.of(draws, TASKS[:1], tmp_path) == Shard.of(replace(draws), TASKS[:1], tmp_path)
+    assert len({Shard.from_tasks(of, tasks, tmp_path) for of, tasks in others}) == len(others)
+    assert Shard.from_tasks(draws, TASKS[:1], tmp_path) == Shard.from_tasks(replace(draws), TASKS[:1], tmp_path)
 
 
 @pytest.mark.parametrize("left", [b"", b'{"example":null', b'{"example":null,"dropped":[]}\n', b"\xff\n"])
@@ -94,15 +94,15 @@ def test_what_is_there_is_not_made_again(draws: Draws, folder: Path, expected: l
 
 
 def test_helpers_that_never_come_are_not_waited_for(draws: Draws, expected: list[Result], tmp_path: Path) -> None:
-    asked: list[Shard] = []
+    requested: list[Shard] = []
 
     def ask(of: Draws, shard: Shard) -> bool:
-        asked.append(shard)
+        requested.append(shard)
         return True
 
     with Crew(draws, tmp_path, 1, ask) as crew:
         assert crew.draw(TASKS, silent) == expected
-    assert len(asked) == len(set(asked)) == 3, "all but the one that was begun here"
+    assert len(requested) == len(set(requested)) == 3, "all but the one that was begun here"
 
 
 def test_what_helpers_bring_is_taken(draws: Draws, folder: Path, expected: list[Result], tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_what_helpers_bring_is_taken(draws: Draws, folder: Path, expected: list[
 
 
 def written(path: Path) -> tuple[int, int]:
-    """Which file it is, and when it was written last."""
+    """Return the inode of a file and the time of its last write."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns
 
@@ -140,7 +140,7 @@ def test_a_process_that_is_killed_is_replaced(draws: Draws, folder: Path, tmp_pa
 
 
 def makers() -> list[int]:
-    """The processes of a pool that live."""
+    """Return the ids of the live processes of a pool."""
     return [
         child.pid
         for child in psutil.Process().children()
@@ -150,7 +150,7 @@ def makers() -> list[int]:
 
 @pytest.fixture
 def room() -> Iterator[None]:
-    """Afterwards files may grow again."""
+    """Restore the limit on file size after the test."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -159,11 +159,11 @@ def room() -> Iterator[None]:
 def test_a_disk_without_room_leaves_nothing_half_written_and_work_goes_on_later(
     draws: Draws, folder: Path, expected: list[Result], tmp_path: Path, room: None
 ) -> None:
-    told: list[int] = []
+    counts: list[int] = []
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def tell(fresh: Sequence[Result]) -> None:
-        told.append(len(fresh))
+        counts.append(len(fresh))
         if fresh:
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
 

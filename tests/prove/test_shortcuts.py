@@ -85,21 +85,21 @@ def record(said: str, *calls: ToolCall) -> Example:
 
 @pytest.fixture(scope="module")
 def spelled() -> Example:
-    """A chain that needs no look-up: the user spells out both ids."""
+    """Return a chain that needs no look-up: the user spells out both ids."""
     source, target = (one["id"] for one in list_accounts()[:2])
     return record(f"Move 5 euros from {source} to {target}.", transfer(source, target))
 
 
 @pytest.fixture(scope="module")
 def looked_up() -> Example:
-    """A chain whose ids only a look-up shows."""
+    """Return a chain whose ids only a look-up shows."""
     by_balance = sorted(list_accounts(), key=lambda one: one["balance"])
     return record(RICHEST, LIST, transfer(by_balance[-1]["id"], by_balance[0]["id"]))
 
 
 @pytest.fixture(scope="module")
 def planned(graph: nx.DiGraph) -> list[Example]:
-    """A few chains planned as wishes whose steps depend on each other."""
+    """Return a few chains planned as wishes whose steps depend on each other."""
     recipe = replace(PLANS["tiny"].recipe, worlds=1)
     made = (make(index, "train", graph, recipe, "chain")[0] for index in range(4))
     return [one for one in made if one]
@@ -227,7 +227,7 @@ def test_no_policy_passes_chains_planned_as_dependent_wishes_with_ids(planned: l
     assert not any(found.passed[name] for name in ("call_everything", "replay_twin", "open_loop", "call_nothing"))
 
 
-def test_every_shown_tool_is_called_once_up_to_the_limit(chains: list[Example]) -> None:
+def test_every_candidate_tool_is_called_once_up_to_the_limit(chains: list[Example]) -> None:
     for example in chains[:6]:
         made = [call.name for call in call_everything(example)]
         assert made == list(example.candidates[: Limits().calls])

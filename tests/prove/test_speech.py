@@ -1,4 +1,4 @@
-"""Ways to say values, and the names of entities: what is said can be told apart and is understood by the resolver."""
+"""Ways to say values, and the names of entities: each text is distinct, and the resolver understands it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mcp_servers.world import World
 from training_worker.prove.speech import content_words, forms, phrases_for
 from training_worker.prove.synthesis.dialogue import gives_reason
 from training_worker.prove.synthesis.referents import descriptions
-from training_worker.prove.synthesis.replies import addressed, decline, report, tool_title
-from training_worker.prove.synthesis.resolver import unresolved
+from training_worker.prove.synthesis.replies import convert_to_second_person, decline, report, tool_title
+from training_worker.prove.synthesis.resolver import list_unresolved_values
 from training_worker.prove.trajectory import Example, Step, ToolCall, WorldRef
 
 PHRASES = Phrases(
@@ -64,7 +64,7 @@ def test_a_value_is_said_as_people_say_it(name: str, value: Any, today: str, sai
 
 
 def saying(words: str, name: str, arguments: dict[str, Any]) -> Example:
-    """A conversation of one turn and one call."""
+    """Return a conversation of one turn and one call."""
     return Example(
         id="train-0",
         kind="chain",
@@ -81,7 +81,7 @@ def saying(words: str, name: str, arguments: dict[str, Any]) -> Example:
 
 
 def choices() -> Iterator[tuple[str, str, Any]]:
-    """Every allowed value of every parameter, and some amounts and numbers with a unit."""
+    """Yield every allowed value of every parameter, and some amounts and numbers with a unit."""
     for name, (_, tool) in TOOLS.items():
         phrases = phrases_for(name)
         for parameter, schema in tool.input_schema["properties"].items():
@@ -96,14 +96,18 @@ def test_the_resolver_understands_every_way_to_say_a_choice_or_an_amount() -> No
     heard = 0
     for name, parameter, value in choices():
         for way in forms(phrases_for(name), parameter, value):
-            assert unresolved(saying(f"It is to be {way}.", name, {parameter: value})) == [], (name, parameter, way)
+            assert list_unresolved_values(saying(f"It is to be {way}.", name, {parameter: value})) == [], (
+                name,
+                parameter,
+                way,
+            )
             heard += 1
     assert heard > 1_000
 
 
 def test_another_amount_is_not_understood() -> None:
-    assert unresolved(saying("Move 120 euros.", "transfer_money", {"amount": 1_200}))
-    assert not unresolved(saying("Move 12 euros.", "transfer_money", {"amount": 1_200}))
+    assert list_unresolved_values(saying("Move 120 euros.", "transfer_money", {"amount": 1_200}))
+    assert not list_unresolved_values(saying("Move 12 euros.", "transfer_money", {"amount": 1_200}))
 
 
 ROWS = st.lists(
@@ -152,7 +156,7 @@ def test_what_has_no_phrases_has_no_name() -> None:
     ],
 )
 def test_the_assistant_speaks_of_what_is_the_user_s(words: str, answered: str) -> None:
-    assert addressed(words) == answered
+    assert convert_to_second_person(words) == answered
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -178,7 +182,7 @@ def test_a_refusal_says_it_in_the_words_of_a_request() -> None:
 
 
 def test_what_somebody_quotes_is_not_turned_to_the_other_person() -> None:
-    assert addressed('my post "our first demo"') == 'your post "our first demo"'
+    assert convert_to_second_person('my post "our first demo"') == 'your post "our first demo"'
 
 
 def test_a_refusal_offers_what_is_near_and_nothing_else() -> None:
@@ -218,7 +222,7 @@ def test_columns_that_hold_shortened_lists_are_all_there_are() -> None:
     assert "the first" not in report("view_sprint_board", {}, {}, dumps(board | {"columns": columns}), Draw(1))
 
 
-def test_all_lists_of_a_result_are_told() -> None:
+def test_a_report_covers_all_lists_of_a_result() -> None:
     flight = {"number": "MK 1", "to_city": "Rome", "name": "Ana Roy", "departs": "2026-03-05T09:30:00Z"}
     stay = {"hotel_name": "Nordlys", "city": "Rome", "name": "Ana Roy", "arrival": "2026-03-05"}
     for flights, stays in (([flight], [stay]), ([], [stay]), ([flight], [])):
@@ -247,7 +251,7 @@ def test_a_request_says_why_in_a_clause_or_a_sentence_of_its_own(phrase: str, sa
     assert gives_reason(phrase) == says_why
 
 
-def test_an_empty_result_is_not_told_of_more_than_was_looked_for() -> None:
+def test_a_report_of_an_empty_result_names_only_what_was_searched_for() -> None:
     words = {"hashtag": "baking", "author": "hugo@delta.example"}
     arguments = dict(words)
     wide = {report("search_posts", {"hashtag": "baking"}, {"hashtag": "baking"}, "[]", Draw(seed)) for seed in range(9)}

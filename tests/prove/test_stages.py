@@ -1,4 +1,4 @@
-"""Stages: done work is kept, changed inputs start anew, and a crash is no result and loses nothing."""
+"""Stages: finished work is cached, changed inputs start from scratch, and a crash is no result and loses nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ with only_one(Path(sys.argv[1])):
 
 
 class Work:
-    """A stage's work that leaves a file, tells what it found before, and can be made to crash half-way."""
+    """The work of a stage: it leaves a file, records the files it found, and can be made to crash half-way."""
 
     def __init__(self, folder: Path):
         self.folder, self.runs, self.found = folder, 0, list[str]()
@@ -45,9 +45,9 @@ def work(tmp_path: Path) -> Work:
     return Work(tmp_path / "stage")
 
 
-def test_a_stage_that_is_done_is_kept(work: Work) -> None:
+def test_a_finished_stage_is_cached(work: Work) -> None:
     first, second = work.run({"a": 1, "b": [2]}), work.run({"b": [2], "a": 1})
-    assert (first.kept, second.kept, work.runs) == (False, True, 1)
+    assert (first.cached, second.cached, work.runs) == (False, True, 1)
     assert (first.summary, first.key, first.folder) == (second.summary, second.key, second.folder)
     assert first.summary == {"run": 1} and first.changed == ""
 
@@ -55,9 +55,9 @@ def test_a_stage_that_is_done_is_kept(work: Work) -> None:
 def test_other_inputs_start_in_an_empty_folder_and_say_what_changed(work: Work) -> None:
     first = work.run({"a": 1, "b": 2, "c": 3})
     second = work.run({"a": 1, "b": 5, "c": 4})
-    assert work.runs == 2 and work.found == [] and not second.kept
+    assert work.runs == 2 and work.found == [] and not second.cached
     assert second.changed == "b, c" and second.key != first.key
-    assert work.run({"a": 1, "b": 2, "c": 3}).kept is False
+    assert work.run({"a": 1, "b": 2, "c": 3}).cached is False
 
 
 def test_interrupted_work_finds_its_folder_again(work: Work) -> None:
@@ -65,8 +65,8 @@ def test_interrupted_work_finds_its_folder_again(work: Work) -> None:
         work.run({"a": 1}, crash=True)
     assert not (work.folder / DONE).exists()
     again = work.run({"a": 1})
-    assert work.found == ["half"] and work.runs == 2 and not again.kept and again.changed == ""
-    assert work.run({"a": 1}).kept
+    assert work.found == ["half"] and work.runs == 2 and not again.cached and again.changed == ""
+    assert work.run({"a": 1}).cached
 
 
 def test_interrupted_work_for_other_inputs_is_cleared_away(work: Work) -> None:
@@ -80,7 +80,7 @@ def test_a_crash_after_other_inputs_does_not_bring_the_old_result_back(work: Wor
     work.run({"a": 1})
     with pytest.raises(KeyboardInterrupt):
         work.run({"a": 2}, crash=True)
-    assert not work.run({"a": 1}).kept and work.found == []
+    assert not work.run({"a": 1}).cached and work.found == []
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", "7"])
@@ -88,10 +88,10 @@ def test_a_torn_mark_is_no_mark(torn: str, work: Work) -> None:
     work.run({"a": 1})
     (work.folder / DONE).write_text(torn)
     assert read(work.folder / DONE) == {}
-    assert not work.run({"a": 1}).kept and work.run({"a": 1}).kept
+    assert not work.run({"a": 1}).cached and work.run({"a": 1}).cached
 
 
-def test_a_mark_is_written_whole_and_read_again(tmp_path: Path) -> None:
+def test_a_mark_is_written_completely_and_read_again(tmp_path: Path) -> None:
     value = {"text": "ü", "list": [1, {"deep": None}]}
     write(tmp_path / "mark", value)
     assert read(tmp_path / "mark") == value and [path.name for path in tmp_path.iterdir()] == ["mark"]

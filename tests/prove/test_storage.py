@@ -1,4 +1,4 @@
-"""The storage: whatever a run kept gets there, whole and by itself, however often it is away."""
+"""The storage: every file that a run stores gets there, complete and by itself, however often it is unavailable."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ import fsspec
 import pytest
 
 from tests.waiting import eventually
-from training_worker.jobs.job_context import Refused, Tell
-from training_worker.jobs.rollout_upload import Storing
+from training_worker.jobs.job_context import EventLog, JobRefusedError
+from training_worker.jobs.rollout_upload import RolloutUploader
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
 from training_worker.prove.store import __main__ as command
 from training_worker.prove.store.cache import Cache
 from training_worker.prove.store.folder import RolloutFolder, step_name, tokens_name
 from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.storage import Storage, StorageFailed, configured
-from training_worker.prove.store.uploader import BROUGHT, Courier, News, bring, brought, pending
+from training_worker.prove.store.storage import Storage, StorageFailed, get_storage
+from training_worker.prove.store.uploader import (
+    BROUGHT,
+    Courier,
+    UploadStatus,
+    bring,
+    list_pending_files,
+    load_uploaded_digests,
+)
 from training_worker.prove.trajectory import file_digest
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 from .test_store import plain
 
@@ -43,7 +50,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]
 
 
 def away(tmp_path: Path) -> Storage:
-    """A storage whose folder cannot be made, since a file lies in its place."""
+    """Return a storage whose folder cannot be made, since a file lies in its place."""
     (tmp_path / "far").write_text("in the way")
     return Storage(f"file://{tmp_path / 'far'}") / "the-job" / "rollouts"
 
@@ -76,16 +83,16 @@ def test_a_url_that_is_none_and_a_package_that_is_missing_are_named_with_the_rem
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("PROVE_STORAGE", raising=False)
-    assert configured() is None is configured("")
+    assert get_storage() is None is get_storage("")
     for wrong in ("/srv/prove", "nonsense://x", "s3", "file://srv/prove"):
         with pytest.raises(StorageFailed, match=r"is not a storage URL\. Use file:///folder or s3://bucket/prefix"):
-            configured(wrong)
-    monkeypatch.setitem(sys.modules, "s3fs", None)  # as where it is not installed
+            get_storage(wrong)
+    monkeypatch.setitem(sys.modules, "s3fs", None)  # as if it were not installed
     with pytest.raises(StorageFailed, match="install the package s3fs to use s3:// URLs"):
-        configured("s3://bucket/prefix")
+        get_storage("s3://bucket/prefix")
 
 
-def test_a_password_in_the_url_is_never_told() -> None:
+def test_a_password_in_the_url_is_never_displayed() -> None:
     assert Storage("sftp://me:secret@host/folder").named == "sftp://host/folder"
 
 
@@ -94,13 +101,13 @@ def test_a_storage_that_is_away_says_which_it_is(tmp_path: Path) -> None:
         away(tmp_path).put("step-000001.parquet", b"")
 
 
-def test_a_courier_brings_every_step_and_the_tokens_that_are_kept(folder: RolloutFolder, storage: Storage) -> None:
+def test_a_courier_brings_every_step_and_the_stored_tokens(folder: RolloutFolder, storage: Storage) -> None:
     keep(folder, 1, 2)
     courier = Courier(folder.path, storage, rewound=0, pauses=AT_ONCE)
     courier.start()
     eventually(lambda: len(storage.names()) == 3, "the first files")
     keep(folder, 3)
-    courier.nudge()
+    courier.notify_new_files()
     assert courier.finish(30).waiting == 0 and not courier.is_alive()
     assert storage.names() == [*map(step_name, (1, 2, 3)), tokens_name(3)]
     for name in storage.names():
@@ -112,7 +119,7 @@ def test_a_storage_that_was_away_gets_everything_when_it_is_back(folder: Rollout
     keep(folder, 1)
     courier = Courier(folder.path, storage, rewound=0, pauses=AT_ONCE)
     courier.start()
-    courier.nudge()
+    courier.notify_new_files()
     eventually(lambda: courier.news.error, "word that the storage is away")
     assert courier.news.waiting == 2 and "did not answer" in courier.news.error
     keep(folder, 2)
@@ -121,30 +128,32 @@ def test_a_storage_that_was_away_gets_everything_when_it_is_back(folder: Rollout
     assert storage.names() == [step_name(1), step_name(2), tokens_name(2)]
 
 
-def test_a_disk_of_this_machine_that_takes_no_notes_is_told_and_stops_no_courier(
+def test_a_local_disk_that_takes_no_notes_is_reported_and_stops_no_courier(
     folder: RolloutFolder, storage: Storage
 ) -> None:
     keep(folder, 1)
-    (folder.path / BROUGHT).mkdir()  # in the way of the notes
+    (folder.path / BROUGHT).mkdir()  # blocks the file of notes
     courier = Courier(folder.path, storage, pauses=AT_ONCE)
     courier.start()
     eventually(lambda: courier.news.error)
     assert BROUGHT in courier.news.error
     (folder.path / BROUGHT).rmdir()
-    assert courier.finish(10.0) == News(0)
+    assert courier.finish(10.0) == UploadStatus(0)
 
 
 def test_what_was_brought_is_not_brought_again_and_what_changed_is(folder: RolloutFolder, storage: Storage) -> None:
     keep(folder, 1, 2)
     bring(folder.path, storage)
-    assert pending(folder.path) == []
+    assert list_pending_files(folder.path) == []
     with (folder.path / BROUGHT).open("a") as file:
         file.write('["step-000002.parq')  # a line that a kill cut short
     keep(folder, 2, text="another")
-    assert pending(folder.path) == [step_name(2)]
+    assert list_pending_files(folder.path) == [step_name(2)]
     bring(folder.path, storage)
-    assert storage.get(step_name(2)) == (folder.path / step_name(2)).read_bytes() and pending(folder.path) == []
-    assert brought(folder.path)[step_name(1)] == file_digest(folder.path / step_name(1))
+    assert (
+        storage.get(step_name(2)) == (folder.path / step_name(2)).read_bytes() and list_pending_files(folder.path) == []
+    )
+    assert load_uploaded_digests(folder.path)[step_name(1)] == file_digest(folder.path / step_name(1))
 
 
 def test_steps_that_are_void_leave_the_storage_and_no_other_does(folder: RolloutFolder, storage: Storage) -> None:
@@ -158,12 +167,12 @@ def test_steps_that_are_void_leave_the_storage_and_no_other_does(folder: Rollout
     assert storage.names() == [step_name(1), step_name(2)]
 
 
-def telling(tmp_path: Path) -> tuple[Tell, SpoolReader]:
+def open_spool(tmp_path: Path) -> tuple[EventLog, SpoolReader]:
     path = tmp_path / "events-1.jsonl"
-    return Tell(SpoolWriter(path), Stop(), 1), SpoolReader(path)
+    return EventLog(SpoolWriter(path), Stop(), 1), SpoolReader(path)
 
 
-def told(reader: SpoolReader, kind: str) -> list[dict[str, object]]:
+def event_data(reader: SpoolReader, kind: str) -> list[dict[str, object]]:
     return [event["data"] for event in reader.read() if event["kind"] == kind]
 
 
@@ -173,23 +182,23 @@ def test_a_run_says_once_that_its_storage_is_away_and_goes_on(
     away(tmp_path)
     monkeypatch.setenv("PROVE_STORAGE", f"file://{tmp_path / 'far'}")
     monkeypatch.setattr("training_worker.jobs.rollout_upload.PATIENCE", 0.5)
-    tell, reader = telling(tmp_path)
-    storing = Storing(folder.path, "the-job", 0, tell)
+    tell, reader = open_spool(tmp_path)
+    storing = RolloutUploader(folder.path, "the-job", 0, tell)
     for step in (1, 2):
         storing.on_stored(folder.store(step, [plain("a")]))
     storing.finish()
-    assert [one["step"] for one in told(reader, "rollouts")] == [1, 2]
-    (word,) = told(reader, "storage")
+    assert [one["step"] for one in event_data(reader, "rollouts")] == [1, 2]
+    (word,) = event_data(reader, "storage")
     assert word["waiting"] and "did not answer" in str(word["error"])
 
-    (tmp_path / "far").unlink()  # the next attempt: it tells what was, and brings what is left
-    tell, reader = telling(tmp_path / "jobs")
-    storing = Storing(folder.path, "the-job", 1, tell)
+    (tmp_path / "far").unlink()  # the next attempt reports the stored steps and uploads the rest
+    tell, reader = open_spool(tmp_path / "jobs")
+    storing = RolloutUploader(folder.path, "the-job", 1, tell)
     storing.tell_before(1)
     folder.rewind(1)
     storing.on_stored(folder.store(2, [plain("again")]))
     storing.finish()
-    assert [one["step"] for one in told(reader, "rollouts")] == [1, 2] and told(reader, "storage") == []
+    assert [one["step"] for one in event_data(reader, "rollouts")] == [1, 2] and event_data(reader, "storage") == []
     assert (Storage(f"file://{tmp_path / 'far'}") / "the-job" / "rollouts").names()[:2] == [step_name(1), step_name(2)]
 
 
@@ -197,8 +206,8 @@ def test_a_run_whose_storage_is_set_wrong_is_refused_before_it_starts(
     folder: RolloutFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROVE_STORAGE", "/srv/prove")
-    with pytest.raises(Refused, match=r"is not a storage URL.* then resume"):
-        Storing(folder.path, "the-job", 0, telling(tmp_path)[0])
+    with pytest.raises(JobRefusedError, match=r"is not a storage URL.* then resume"):
+        RolloutUploader(folder.path, "the-job", 0, open_spool(tmp_path)[0])
 
 
 def test_the_command_brings_what_runs_could_not(
@@ -216,7 +225,9 @@ def test_the_command_brings_what_runs_could_not(
     assert command.main() == 0 and "uploaded" not in capsys.readouterr().out
 
 
-def test_a_cache_gives_the_same_file_without_asking_again_and_stays_small(storage: Storage, tmp_path: Path) -> None:
+def test_a_cache_gives_the_same_file_without_a_second_download_and_stays_small(
+    storage: Storage, tmp_path: Path
+) -> None:
     cache = Cache(tmp_path / "cache", most=250)
     digests = {}
     for step in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""The store of rollouts: what goes in comes out, one at a time, and a file that is not whole says so by name."""
+"""The store of rollouts: what goes in comes out, one at a time, and an incomplete file is refused by name."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ROLLOUTS = st.builds(
 
 
 @st.composite
-def kept(draw: st.DrawFn, rollout: Rollout, group: int = 1) -> RolloutRecord:
+def records(draw: st.DrawFn, rollout: Rollout, group: int = 1) -> RolloutRecord:
     said = draw(st.lists(st.tuples(st.integers(0, 99), st.booleans(), st.floats(-9, 0, width=32)), max_size=4))
     tokens = Tokens(
         prompt_ids=draw(st.lists(st.integers(0, 99), max_size=3)),
@@ -81,7 +81,7 @@ def kept(draw: st.DrawFn, rollout: Rollout, group: int = 1) -> RolloutRecord:
 
 
 STEPS = st.lists(ROLLOUTS, min_size=1, max_size=6).flatmap(
-    lambda rollouts: st.tuples(*(kept(one, place // 2 + 1) for place, one in enumerate(rollouts)))
+    lambda rollouts: st.tuples(*(records(one, place // 2 + 1) for place, one in enumerate(rollouts)))
 )
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -109,9 +109,7 @@ def folder(tmp_path: Path) -> RolloutFolder:
 
 @quick
 @given(step=STEPS)
-def test_what_is_kept_of_a_step_is_read_again_whole_and_one_by_one(
-    step: tuple[RolloutRecord, ...], tmp_path: Path
-) -> None:
+def test_a_stored_step_is_read_again_completely_and_one_by_one(step: tuple[RolloutRecord, ...], tmp_path: Path) -> None:
     path = tmp_path / step_name(1)
     digest = write_step(path, step)
     rollouts = [one.rollout for one in step]
@@ -133,9 +131,9 @@ def test_tokens_are_read_again_with_their_text_and_the_models_marked(
         found, tokens = read_tokens(path, index), one.tokens
         assert found is not None
         assert [(token.id, token.text) for token in found.prompt] == [(id, piece(id)) for id in tokens.prompt_ids]
-        told = [(token.id, token.text, int(token.model), token.logprob) for token in found.completion]
+        completion = [(token.id, token.text, int(token.model), token.logprob) for token in found.completion]
         lists = zip(tokens.completion_ids, tokens.env_mask, tokens.logprobs, strict=True)
-        assert told == [(id, piece(id), model, logprob if model else None) for id, model, logprob in lists]
+        assert completion == [(id, piece(id), model, logprob if model else None) for id, model, logprob in lists]
     assert read_tokens(path, len(step) + 1) is None
 
 
@@ -146,8 +144,8 @@ def test_a_file_that_was_cut_short_says_so_and_names_itself(
 ) -> None:
     path = tmp_path_factory.mktemp("cut") / step_name(7)
     write_step(path, [plain(str(i)) for i in range(3)])
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(cut * len(whole))])
+    data = path.read_bytes()
+    path.write_bytes(data[: int(cut * len(data))])
     for read in (read_summaries, lambda file: read_rollout(file, 1), lambda file: list(read_step(file))):
         with pytest.raises(DamagedFile, match=r"step-000007\.parquet .*damaged or truncated") as error:
             read(path)
@@ -187,10 +185,12 @@ def test_one_rollout_is_read_without_the_row_groups_beside_its_own(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("keep", "left"), [("none", []), ("last", [3]), ("all", [1, 2, 3])])
-def test_tokens_are_kept_of_no_step_of_the_last_or_of_all(keep: Any, left: list[int], folder: RolloutFolder) -> None:
-    told = [folder.store(step, [plain("a")], keep, piece) for step in (1, 2, 3)]
+def test_tokens_are_stored_for_no_step_for_the_last_or_for_all(
+    keep: Any, left: list[int], folder: RolloutFolder
+) -> None:
+    descriptions = [folder.store(step, [plain("a")], keep, piece) for step in (1, 2, 3)]
     assert sorted(file.name for file in folder.path.glob("tokens-*")) == [tokens_name(step) for step in left]
-    assert [bool(one["tokens"]) for one in told] == [keep != "none"] * 3
+    assert [bool(one["tokens"]) for one in descriptions] == [keep != "none"] * 3
     assert folder.steps() == [1, 2, 3]
 
 
@@ -205,23 +205,23 @@ def test_going_back_forgets_later_steps_and_what_was_half_written(folder: Rollou
     assert {file.name for file in folder.path.iterdir()} == left
 
 
-def test_what_is_told_of_a_step_is_small_whole_and_the_same_when_told_again(folder: RolloutFolder) -> None:
+def test_the_description_of_a_step_is_small_and_complete_and_the_same_when_made_again(folder: RolloutFolder) -> None:
     step = [plain("a" * 5_000, total=0.25), plain("b", total=0.75), plain("c", group=2)]
-    told = folder.store(4, step, "last", piece)
-    assert json.loads(json.dumps(told)) == told == folder.describe(4)
-    assert (told["step"], told["file"], told["bytes"]) == (4, step_name(4), (folder.path / step_name(4)).stat().st_size)
-    first, second = told["groups"]
+    info = folder.store(4, step, "last", piece)
+    assert json.loads(json.dumps(info)) == info == folder.describe(4)
+    assert (info["step"], info["file"], info["bytes"]) == (4, step_name(4), (folder.path / step_name(4)).stat().st_size)
+    first, second = info["groups"]
     assert (first["number"], first["first"], first["example"]) == (1, 1, "one-1")
     assert (second["number"], second["first"], second["reward"]) == (2, 3, [0.5])
     assert first["reward"] == [0.25, 0.75] and first["tools"] == [["look"], ["look"]]
-    assert len(json.dumps(told)) < 2_000, "no text of a rollout is in it"
+    assert len(json.dumps(info)) < 2_000, "no text of a rollout is in it"
 
 
 def test_rollouts_of_old_runs_and_new_ones_are_read_alike(folder: RolloutFolder) -> None:
     write_lines(folder.path / "step-000001.jsonl", [plain("one").rollout, plain("two").rollout])
     folder.store(2, [plain("three"), plain("four")])
-    told = [one.transcript[0].content for one in read_rollouts(folder, folder.steps(), transcripts=True)]
-    assert told == ["one", "two", "three", "four"]
+    texts = [one.transcript[0].content for one in read_rollouts(folder, folder.steps(), transcripts=True)]
+    assert texts == ["one", "two", "three", "four"]
     assert [read_one(folder, step, 2).transcript[0].content for step in (1, 2)] == ["two", "four"]  # type: ignore[union-attr]
     assert read_one(folder, 1, 3) is read_one(folder, 2, 3) is None
     with pytest.raises(FileNotFoundError, match="no rollout file of step 9"):
@@ -234,7 +234,7 @@ def test_rollouts_of_old_runs_and_new_ones_are_read_alike(folder: RolloutFolder)
 def test_a_disk_that_takes_nothing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / step_name(1)
     write_step(path, [plain("before")])
-    (tmp_path / f"{path.name}.partial").mkdir()  # what cannot be written over
+    (tmp_path / f"{path.name}.partial").mkdir()  # a folder cannot be overwritten
     with pytest.raises(OSError):
         write_step(path, [plain("after")])
     assert [one.transcript[0].content for one in read_step(path)] == ["before"]

@@ -36,26 +36,26 @@ def test_no_values_are_no_curve_and_a_rising_one_rises() -> None:
 def test_without_a_terminal_progress_is_a_plain_line_when_it_is_due() -> None:
     out = StringIO()
     console = Console(file=out, force_terminal=False, width=100)
-    with bar(console, "graph") as shown:
-        shown.set(1, 4, "too early")
-        shown.printed = float("-inf")
-        shown.set(2, 4, "pairs")
-        shown.set(3, 4, "too early again")
-        shown.printed = float("-inf")
-        shown.set(2, 4, "pairs")
-        shown.set(0, 0)
+    with bar(console, "graph") as progress_bar:
+        progress_bar.set(1, 4, "too early")
+        progress_bar.printed = float("-inf")
+        progress_bar.set(2, 4, "pairs")
+        progress_bar.set(3, 4, "too early again")
+        progress_bar.printed = float("-inf")
+        progress_bar.set(2, 4, "pairs")
+        progress_bar.set(0, 0)
     assert out.getvalue().splitlines() == ["  graph: 50%  pairs", "  graph: 0%  "]
 
 
 def test_with_a_terminal_there_is_a_bar_that_is_gone_at_the_end() -> None:
     out = StringIO()
     console = Console(file=out, force_terminal=True, width=100, color_system=None)
-    with bar(console, "graph") as shown:
-        shown.set(3, 4, "pairs")
-        assert shown.progress is not None
-        (task,) = shown.progress.tasks
+    with bar(console, "graph") as progress_bar:
+        progress_bar.set(3, 4, "pairs")
+        assert progress_bar.progress is not None
+        (task,) = progress_bar.progress.tasks
         assert (task.description, task.completed, task.total, task.fields["say"]) == ("graph", 3, 4, "pairs")
-    assert shown.progress.finished is False and "\x1b[2K" in out.getvalue()
+    assert progress_bar.progress.finished is False and "\x1b[2K" in out.getvalue()
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -1,4 +1,4 @@
-"""Trajectories travel as JSON lines: equal values, equal bytes, and a file is whole or names its fault."""
+"""Trajectories travel as JSON lines: equal values give equal bytes, and a broken file is named with its fault."""
 
 from __future__ import annotations
 

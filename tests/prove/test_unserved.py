@@ -11,8 +11,8 @@ import pytest
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.world import World
+from training_worker.prove.synthesis.decline_proof import Search, Unsearchable, effect, facts, search
 from training_worker.prove.synthesis.sampler import contexts
-from training_worker.prove.synthesis.unserved import Search, Unsearchable, effect, facts, search
 
 SEED = 5
 
@@ -29,9 +29,9 @@ def opened(*servers: str) -> World:
     return World.open(SEED, servers)
 
 
-def look(world: World, call: Call, *shown: str, graph: nx.DiGraph | None = None, **options: Any) -> Search:
-    """Search with the tools named, or with all others of the world's servers."""
-    names = shown or tuple(name for name in world.tools() if name != call.tool)
+def look(world: World, call: Call, *tools: str, graph: nx.DiGraph | None = None, **options: Any) -> Search:
+    """Search with these tools, or with all others of the world's servers."""
+    names = tools or tuple(name for name in world.tools() if name != call.tool)
     known = {name: contexts(world, [name], 0) for name in world.sessions}
     return search(world, names, call, graph if graph is not None else nx.DiGraph(), known, **options)
 
@@ -77,7 +77,7 @@ def test_the_balance_is_not_served_by_the_tools_of_other_servers() -> None:
     assert not look(world, account(world), *others, phrase=BALANCE).served
 
 
-def test_a_list_is_served_by_single_look_ups_whose_ids_the_shown_tools_give() -> None:
+def test_a_list_is_served_by_single_look_ups_whose_ids_the_visible_tools_give() -> None:
     world = opened("trading")
     linked = nx.DiGraph((one, other) for one in world.tools() for other in world.tools())
     found = look(world, Call("list_portfolios", {}), graph=linked)
@@ -85,7 +85,7 @@ def test_a_list_is_served_by_single_look_ups_whose_ids_the_shown_tools_give() ->
     assert not look(world, Call("list_portfolios", {}), "get_portfolio", graph=linked).served
 
 
-def test_a_tool_that_is_shown_serves_its_own_request() -> None:
+def test_a_visible_tool_serves_its_own_request() -> None:
     world = opened("banking")
     assert names(look(world, account(world), "get_account")) == ["get_account"]
 

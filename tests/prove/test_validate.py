@@ -1,4 +1,4 @@
-"""Replay validation: whatever was tampered with is rejected, and the message names the example."""
+"""Replay validation: every change to an example is rejected, and the message names the example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from mcp_servers.world import World
 from tests.prove.known import TOOLS
-from training_worker.prove.provenance import grounded, single
+from training_worker.prove.provenance import is_grounded, single
 from training_worker.prove.synthesis.validate import (
     Rejected,
     hidden_edges,
@@ -25,7 +25,7 @@ PIN_CALL = ToolCall("change_card_pin", {"card": "CRD-1", "pin": "4711", "new_pin
 
 
 def rejected(example: Example) -> str:
-    """Why an example is rejected; the message has to name it."""
+    """Return why an example is rejected; the message has to name it."""
     with pytest.raises(Rejected) as caught:
         validate(example)
     assert example.id in str(caught.value)
@@ -37,7 +37,7 @@ def with_step(example: Example, position: int, step: Step) -> Example:
 
 
 def refused(example: Example, left_out: int, position: int) -> bool:
-    """Whether a step is refused in a world where another one was left out."""
+    """Return whether a step is refused in a world where another one was left out."""
     world = World.open(example.world.seed, example.world.servers, example.world.size)
     worked = [
         all([succeeds(world, call) for call in step.calls]) for at, step in enumerate(example.steps) if at != left_out
@@ -92,7 +92,7 @@ def test_a_left_out_write_is_rejected(chains: list[Example]) -> None:
 def test_a_hidden_tool_costs_the_oracle_its_reward(chains: list[Example]) -> None:
     for example in chains[:30]:
         name = example.steps[0].calls[0].name
-        less = replace(example, candidates=tuple(shown for shown in example.candidates if shown != name))
+        less = replace(example, candidates=tuple(candidate for candidate in example.candidates if candidate != name))
         assert "the oracle scores" in rejected(less)
 
 
@@ -101,19 +101,21 @@ def test_an_edge_that_points_back_costs_the_oracle_its_reward(chains: list[Examp
     assert "the oracle scores" in rejected(replace(example, edges=tuple((b, a) for a, b in example.edges)))
 
 
-def told(example: Example, *turns: str, steps: tuple[Step, ...]) -> Example:
+def with_turns(example: Example, *turns: str, steps: tuple[Step, ...]) -> Example:
     return replace(example, turns=turns, steps=steps, acts=(), today="", failures=())
 
 
 def test_a_pin_that_nobody_gave_is_rejected_wherever_it_could_have_come_from(chains: list[Example]) -> None:
     example, use = chains[0], Step((PIN_CALL,), turn=0, observations=("{}",))
     look = Step((ToolCall("list_cards", {}),), turn=0, observations=('[{"pin":"4711","new":"2222"}]',))
-    provenance(told(example, "Change my PIN 4711 of CRD-1 to 2222.", steps=(use,)))
-    provenance(told(example, "Change my PIN of CRD-1.", steps=(look, use)))
-    late = told(example, "Change my PIN of CRD-1.", "It is 4711, and 2222 from now on.", steps=(use,))
-    own = told(example, "Change my PIN of CRD-1.", steps=(replace(use, observations=('{"pin":"4711","new":"2222"}',)),))
-    half = told(example, "Change my PIN of CRD-1 to 2222.", steps=(use,))
-    for unsaid in (late, own, half, told(example, "Change my PIN of CRD-1.", steps=(use, look))):
+    provenance(with_turns(example, "Change my PIN 4711 of CRD-1 to 2222.", steps=(use,)))
+    provenance(with_turns(example, "Change my PIN of CRD-1.", steps=(look, use)))
+    late = with_turns(example, "Change my PIN of CRD-1.", "It is 4711, and 2222 from now on.", steps=(use,))
+    own = with_turns(
+        example, "Change my PIN of CRD-1.", steps=(replace(use, observations=('{"pin":"4711","new":"2222"}',)),)
+    )
+    half = with_turns(example, "Change my PIN of CRD-1 to 2222.", steps=(use,))
+    for unsaid in (late, own, half, with_turns(example, "Change my PIN of CRD-1.", steps=(use, look))):
         with pytest.raises(Rejected, match=rf"{example.id}: change_card_pin uses a (new_)?pin that nobody gave"):
             provenance(unsaid)
 
@@ -122,16 +124,16 @@ def test_a_pin_is_not_given_by_a_longer_number_that_holds_it(chains: list[Exampl
     use = Step((PIN_CALL,), turn=0, observations=("{}",))
     with pytest.raises(Rejected, match="uses a pin that nobody gave"):
         provenance(
-            told(chains[0], "Pay 147110 cents and change the PIN of CRD-1 (not CRD-4711) to 2222.", steps=(use,))
+            with_turns(chains[0], "Pay 147110 cents and change the PIN of CRD-1 (not CRD-4711) to 2222.", steps=(use,))
         )
 
 
 def test_a_value_that_neither_user_nor_tool_gave_is_invented(chains: list[Example]) -> None:
-    """With the words of another conversation, what its first call takes is said no more."""
+    """With the turns of another conversation, nobody says the values of the first call."""
     bitten = 0
     for example, other in pairwise(chains):
         first, said = example.steps[0].calls[0].arguments or {}, " ".join(other.turns)
-        if any(not grounded(value, said) for value in single(first)):
+        if any(not is_grounded(value, said) for value in single(first)):
             with pytest.raises(Rejected, match=UNSAID):
                 provenance(replace(example, turns=(said,) * len(example.turns)))
             bitten += 1
@@ -152,7 +154,7 @@ def test_a_value_that_neither_user_nor_tool_gave_is_invented(chains: list[Exampl
     ],
 )
 def test_a_value_is_said_as_words_of_its_own_or_stands_in_json(value: object, said: str, is_there: bool) -> None:
-    assert grounded(value, said) is is_there
+    assert is_grounded(value, said) is is_there
 
 
 def test_every_real_use_of_a_pin_bites_when_the_user_does_not_say_it(examples: tuple[Example, ...]) -> None:

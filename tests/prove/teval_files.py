@@ -1,4 +1,4 @@
-"""Files in the shape of T-Eval's, which its evaluators read; what they ask is made here and is no data of T-Eval."""
+"""Files in the shape of T-Eval's, which its evaluators read; the prompts are made here and are no data of T-Eval."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-ASKED = [{"role": "system", "content": "You have access to the API below."}, {"role": "user", "content": "Go on."}]
-AFTER = [*ASKED, {"role": "assistant", "content": "FilmDouban.search"}, {"role": "function", "content": "Up, 2009"}]
+PROMPT = [{"role": "system", "content": "You have access to the API below."}, {"role": "user", "content": "Go on."}]
+AFTER = [*PROMPT, {"role": "assistant", "content": "FilmDouban.search"}, {"role": "function", "content": "Up, 2009"}]
 APIS = ["FilmDouban.search", "FilmDouban.search_all", "FileOperation.write", "FinishAction"]
 KEYS = {"thought": "goal", "action": "name", "args": "args"}
 MARKS = {
@@ -30,7 +30,7 @@ STEP = {"thought": "I look for the film first.", "name": "FilmDouban.search", "a
 LAST = {"thought": "All is done.", "name": "FinishAction", "args": {}}
 
 
-def entry(truth: object, prompt: list[dict[str, str]] = ASKED, **more: object) -> dict[str, Any]:
+def entry(truth: object, prompt: list[dict[str, str]] = PROMPT, **more: object) -> dict[str, Any]:
     return {"origin_prompt": prompt, "ground_truth": truth, **more}
 
 

@@ -1,4 +1,4 @@
-"""Runs to be compared: curves with tools, a final evaluation with its rollouts in the job's folder."""
+"""Runs to compare: curves with tools, a final evaluation with its rollouts in the job's folder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Plays = Callable[[int, Example], Rollout]
 
 
 def bad(example: Example) -> Rollout:
-    """A policy that says it has no idea, or calls where nothing is to be called."""
+    """Return the rollout of a policy that only says it has no idea."""
     return saying(example, *("No idea." for _ in example.turns))
 
 
-def asked(count: int = 6) -> list[Example]:
-    """Conversations that take calls, and one that takes none."""
+def held_out_examples(count: int = 6) -> list[Example]:
+    """Return conversations that require calls, and one that requires none."""
     return [*[one for one in examples() if one.steps][: count - 1], abstention()]
 
 
@@ -40,7 +40,7 @@ def trained_run(
     dataset: Dataset | None = None,
     tools: Mapping[str, tuple[int, int]] | None = None,
 ) -> Run:
-    """A run whose reward rises to `lift` above 0.8, with calls of tools, looks at held-out worlds and a result."""
+    """Create a run whose reward rises to `lift` above 0.8, with tool calls, held-out evaluations and a result."""
     sampled: dict[str, Any] = {**RESULT["sampled"], "after": 0.75 + lift}  # type: ignore[dict-item]
     lines: Any = RESULT["after"]
     after = [{**line, "means": {**line["means"], "validity": 0.7 + lift}} for line in lines]
@@ -62,9 +62,9 @@ def line(step: int, steps: int, lift: float, tools: Mapping[str, tuple[int, int]
     noise = ((step * 7919) % 13 - 6) / 150
     parts = {"validity": 0.5 + 0.4 * rise, "coverage": 0.3 + 0.5 * rise, "efficiency": -0.1 + 0.05 * rise}
     parts |= {"name": 0.4 + 0.5 * rise, "arguments": 0.2 + 0.5 * rise}
-    told = {"reward": 0.3 + (0.5 + lift) * rise + noise, "success": 0.5 * rise, "tool_failures": 0.5 - 0.4 * rise}
+    metrics = {"reward": 0.3 + (0.5 + lift) * rise + noise, "success": 0.5 * rise, "tool_failures": 0.5 - 0.4 * rise}
     return {
-        **told,
+        **metrics,
         **parts,
         "tokens": 1000 + 10 * step,
         "elapsed_s": 2.0 * step,
@@ -73,8 +73,8 @@ def line(step: int, steps: int, lift: float, tools: Mapping[str, tuple[int, int]
 
 
 def leave_held_out(run: Run, plays: Plays, held: Sequence[Example] = (), samples: int = 4) -> None:
-    """The rollouts of the evaluation at the run's end, as its worker leaves them; before training, all fail."""
-    held = held or asked()
+    """Write the rollouts of the final evaluation as the worker writes them; before training, all of them fail."""
+    held = held or held_out_examples()
     for side, each in (("before", lambda at, one: bad(one)), ("after", plays)):
         for mode, count in (("greedy", 1), ("sampled", samples)):
             folder = run.job.out / "evaluations" / f"{side}-{mode}"
@@ -88,5 +88,5 @@ def right(at: int, example: Example) -> Rollout:
 
 
 def wrong_on(*places: int) -> Plays:
-    """Right, but at these places."""
+    """Return a policy that is right except at these places."""
     return lambda at, example: bad(example) if at in places else good(example)

@@ -1,4 +1,4 @@
-"""Alice owns the team, Bob annotates in it, Victor may look; Charlie has a team of his own and is a stranger here."""
+"""Alice owns the team, Bob annotates in it, Victor may view it; Charlie has another team and no access here."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ __all__ = ["postgres"]
 
 @pytest.fixture(autouse=True)
 def quick_passwords(settings: Any) -> None:
-    """Hashing that is made to take long is the library's, and is not what these tests are about."""
+    """Hash passwords quickly: slow hashing belongs to the library, and these tests do not check it."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -59,7 +59,7 @@ def pages_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def broker() -> Iterator[str]:
-    """A real broker for one test, which no other test shares: settings, messages and Celery know it and no other."""
+    """Start a real broker for one test: settings, messages and Celery use it and no other broker."""
     before = app.conf.broker_url
     with tempfile.TemporaryDirectory(prefix="pv") as folder:  # short: a socket's path has a limit
         url = f"unix://{folder}/s?db=0"

@@ -1,4 +1,4 @@
-"""Evaluations as a worker leaves them: run by the real runner on a small benchmark, with rows and folder."""
+"""Evaluations as a worker leaves them: the real runner runs them on a small benchmark, with rows and folder."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind, State
-from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, selected
+from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, select_items
 from training_worker.prove.benchmarks.results import Results
 from training_worker.prove.benchmarks.runner import evaluate
-from training_worker.prove.chat import HERMES, Scripted, write_calls
+from training_worker.prove.chat import HERMES, ScriptedModel, write_calls
 from training_worker.prove.trajectory import ExecutedCall, Message, Rollout, ToolCall, dumps
 
 AWAY = "the endpoint is away"
 
 
 class Look:
-    """A benchmark of files to be read: an item is passed by reading the file that it is about, and no other."""
+    """A benchmark of files to read: a policy passes an item if it reads the item's file and no other."""
 
     name, version = "look", "1"
 
@@ -37,16 +37,16 @@ class Look:
         return sorted(made, key=lambda item: self.categories.index(item.category))
 
     def attempt(self, item: Item, policy: Policy) -> Result:
-        asked = Message("user", f"What is in {item.task}?")
-        said = policy.speak(item).reply([asked], [])
+        question = Message("user", f"What is in {item.task}?")
+        said = policy.speak(item).reply([question], [])
         calls = tuple(
             ExecutedCall(call, 3, json.dumps({"text": f"all of {(call.arguments or {}).get('file')}"}), 0)
             for call in HERMES.parse(said, 10)
         )
-        told = [Message("tool", made.observation) for made in calls]
+        tool_messages = [Message("tool", made.observation) for made in calls]
         rollout = Rollout(
             example=item.id,
-            transcript=(asked, Message("assistant", said), *told, Message("assistant", "Done.")),
+            transcript=(question, Message("assistant", said), *tool_messages, Message("assistant", "Done.")),
             calls=calls,
             end="answered",
             reward=None,
@@ -67,7 +67,7 @@ class Look:
 
 
 class Aimed(Look):
-    """The same on servers of ours: whoever reads any file reaches the goal."""
+    """The same benchmark on our servers: a policy that reads any file reaches the goal."""
 
     def attempt(self, item: Item, policy: Policy) -> Result:
         result = super().attempt(item, policy)
@@ -83,17 +83,17 @@ def reads(item: Item) -> str:
 
 
 def fails_on(*numbers: int, by: str = "no idea") -> Says:
-    """Right, but for the items of these numbers."""
+    """Return a policy that is right except for the items of these numbers."""
     wrong = {f"look-{number}" for number in numbers}
     return lambda item: by if item.task in wrong else reads(item)
 
 
 def saying(says: Says, model: str = "right") -> Policy:
-    return Policy(model=model, speak=lambda item: Scripted([says(item)]))
+    return Policy(model=model, speak=lambda item: ScriptedModel([says(item)]))
 
 
 def out_of_reach(policy: Policy, *ids: str) -> Policy:
-    """The same, but some items cannot be run."""
+    """Return the same policy, for which these items cannot be run."""
 
     def speak(item: Item) -> Any:
         if item.id in ids:
@@ -118,18 +118,18 @@ def evaluation_of(
     number: int = 0,
     spec: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    """Run for real. One that is not done has no report yet, and half of its items."""
+    """Run the evaluation. One that is not done has no report yet and half of its items."""
     policy, benchmark = policy or saying(reads), benchmark or Look()
     number = number or Evaluation.objects.filter(project=project).count() + 1
     folder = Path("benchmarks", "projects", str(project.pk), named or benchmark.name, f"{policy.model}-{number}")
-    identity, items = identity_of(benchmark, policy), selected(benchmark.items(), (), limit, trials)
-    told = items if state == State.DONE else items[: len(items) // 2]
+    identity, items = identity_of(benchmark, policy), select_items(benchmark.items(), (), limit, trials)
+    attempted = items if state == State.DONE else items[: len(items) // 2]
     silent = {item.id: benchmark.attempt(item, saying(lambda item: "")) for item in benchmark.items()}
     with Results(Path(settings.PROVE_DATA) / folder, identity) as results:
-        report = evaluate(benchmark, policy, told, results, parallel=1, silent=silent)
+        report = evaluate(benchmark, policy, attempted, results, parallel=1, silent=silent)
         done = list(results.done.values())
     result = {"folder": str(folder)} | ({"report": json.loads(dumps(report))} if state == State.DONE else {})
-    asked = {"trials": trials, "limit": limit, "source": "endpoint", **(spec or {})}
+    job_spec = {"trials": trials, "limit": limit, "source": "endpoint", **(spec or {})}
     job = Job.objects.create(
         project=project,
         kind=Kind.EVALUATE,
@@ -137,8 +137,8 @@ def evaluation_of(
         state=state,
         created_by=by,
         result=result,
-        spec=asked,
-        done=len(told),
+        spec=job_spec,
+        done=len(attempted),
         total=len(items),
     )
     made = Evaluation.objects.create(

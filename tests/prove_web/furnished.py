@@ -13,7 +13,7 @@ from prove_web.experiments.exports import Export
 from prove_web.experiments.metric_summary import rebuild
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
 from prove_web.live.models import Job, Kind, State
-from prove_web.review.comments import say
+from prove_web.review.comments import post_comment
 from prove_web.review.create_queue import make_queue
 from prove_web.review.schema import PLAIN
 from prove_web.servers.models import LiveSession, SavedCall
@@ -22,7 +22,7 @@ from prove_web.sharing import links
 from prove_web.sharing.share_scope import resolve_page
 from prove_web.sharing.soft_delete import delete
 from prove_web.trajectories import uploads
-from prove_web.trajectories.importing import row
+from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.enrolment import enrol
 from training_worker.prove.importers.import_dataset import FAULTS
@@ -36,7 +36,7 @@ STEP = 3
 
 
 def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
-    """What names each thing in an address. Data set and run get this number, which counts within the project."""
+    """Return what names each thing in an address. Data set and run get this number, which is unique in the project."""
     made = {"project": project, "created_by": maker}
     done = {**made, "state": State.DONE}
     source = Job.objects.create(kind=Kind.DATASET, title="Data", **done)
@@ -62,10 +62,10 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     small = Look(items=1, categories=["even"])
     evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
     view = SavedView.objects.create(project=project, page="trajectories", name="Mine", query="q=train", made_by=maker)
-    kept = SavedView.objects.create(project=project, page="runs", name="Mine", query="q=state:done", made_by=maker)
-    asked = PLAIN.model_dump(mode="json")
-    # Not a blind one, so that a role alone says who sees what.
-    queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=asked, blind=False)
+    runs_view = SavedView.objects.create(project=project, page="runs", name="Mine", query="q=state:done", made_by=maker)
+    schema = PLAIN.model_dump(mode="json")
+    # Not blind, so that the role alone decides who sees what.
+    queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=schema, blind=False)
     queue.number = number
     queue.save()
     rule = Rule.objects.create(project=project, name="Mine", metric="points.reward", made_by=maker)
@@ -79,7 +79,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     invitation, link = invite(project.organisation, maker, InvitationRequest(role="viewer"))
     return {
         "view": view.pk,
-        "kept": kept.pk,
+        "saved_view": runs_view.pk,
         "share": share.pk,
         "secret": secret,
         "part": f"runs/{number}/points/",
@@ -104,7 +104,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "dataset": number,
         "upload": sent.id,
         "example": trajectory.example,
-        "comment": say(trajectory, maker, "Odd.").pk,
+        "comment": post_comment(trajectory, maker, "Odd.").pk,
         "run": number,
         "sweep": number,
         "step": STEP,
@@ -126,7 +126,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
 
 
 def leave_results(run: Run) -> None:
-    """What a trainer leaves behind: the rollouts of a step and a checkpoint, which somebody exported."""
+    """Write what a trainer leaves behind: the rollouts of a step, and a checkpoint with its export."""
     keep_rollouts(run, STEP, [oracle(abstention())])
     checkpoint = run.job.out / "checkpoints" / f"checkpoint-{STEP}"
     checkpoint.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A small site that people sign in by (OpenID Connect): it speaks over HTTP, and signs as the real ones do."""
+"""A small OpenID Connect provider for tests: it answers over HTTP and signs its tokens as real providers do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLIENT, SECRET = "prove", "known to both"
 
 @dataclass
 class Identities:
-    """Signs in whoever `person` says; `says` of them is what its userinfo tells instead, where that differs."""
+    """Sign in the user that `person` describes; `says` replaces claims in the response of userinfo."""
 
     person: dict[str, Any] = field(default_factory=dict)
     says: dict[str, Any] = field(default_factory=dict)
@@ -46,22 +46,22 @@ class Identities:
 
     async def about(self, request: Request) -> Response:
         ends = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
-        told = {f"{name}_endpoint": f"{self.url}/{path}" for name, path in ends.items()}
-        return JSONResponse({"issuer": self.url, "jwks_uri": f"{self.url}/keys", **told})
+        endpoints = {f"{name}_endpoint": f"{self.url}/{path}" for name, path in ends.items()}
+        return JSONResponse({"issuer": self.url, "jwks_uri": f"{self.url}/keys", **endpoints})
 
     async def authorize(self, request: Request) -> Response:
-        asked = dict(request.query_params)
+        params = dict(request.query_params)
         if not self.person:
-            return RedirectResponse(f"{asked['redirect_uri']}?{urlencode(refusal(asked))}")
+            return RedirectResponse(f"{params['redirect_uri']}?{urlencode(refusal(params))}")
         code = secrets.token_urlsafe()
-        self.codes[code] = asked
-        return RedirectResponse(f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}")
+        self.codes[code] = params
+        return RedirectResponse(f"{params['redirect_uri']}?{urlencode({'code': code, 'state': params['state']})}")
 
     async def token(self, request: Request) -> Response:
         form = dict(await request.form())
-        asked = self.codes.pop(str(form.get("code")), None)
+        params = self.codes.pop(str(form.get("code")), None)
         known = (form.get("client_id"), form.get("client_secret")) == (CLIENT, SECRET)
-        if not known or asked is None or "code_challenge" not in asked or not form.get("code_verifier"):
+        if not known or params is None or "code_challenge" not in params or not form.get("code_verifier"):
             return JSONResponse({"error": "invalid_grant"}, status_code=400)
         access = secrets.token_urlsafe()
         self.tokens[access] = {**self.person, **self.says}
@@ -70,21 +70,21 @@ class Identities:
         return JSONResponse({"access_token": access, "token_type": "Bearer", "id_token": signed})
 
     async def userinfo(self, request: Request) -> Response:
-        told = self.tokens.get(request.headers.get("authorization", "").removeprefix("Bearer "))
-        return JSONResponse(told) if told else Response(status_code=401)
+        claims = self.tokens.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+        return JSONResponse(claims) if claims else Response(status_code=401)
 
     async def keys(self, request: Request) -> Response:
         key = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
         return JSONResponse({"keys": [{**key, "kid": "one"}]})
 
 
-def refusal(asked: dict[str, str]) -> dict[str, str]:
-    return {"error": "access_denied", "state": asked["state"]}
+def refusal(params: dict[str, str]) -> dict[str, str]:
+    return {"error": "access_denied", "state": params["state"]}
 
 
 @contextmanager
 def identities() -> Iterator[Identities]:
-    """The site at work, on a free port of this machine."""
+    """Run the provider on a free port of this machine."""
     site = Identities()
     config = uvicorn.Config(Starlette(routes=site.routes()), port=0, log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)

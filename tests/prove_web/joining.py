@@ -1,4 +1,4 @@
-"""Machines that join, as tests have them: one that talks by hand, one that is a process, and the site over HTTP."""
+"""Machines that join, for tests: one that sends requests by hand, one that is a process, and the site over HTTP."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from training_worker.prove.trajectory import write_lines
 from .examples import dataset_of, examples
 
 ROOT = Path(__file__).parents[2]
-CAN = {"benchmarks": ["worlds", "behaviour"]}  # what a machine tells of itself that evaluates
+CAN = {"benchmarks": ["worlds", "behaviour"]}  # what a machine that evaluates reports about itself
 
 
 class Machine:
-    """An enrolled machine's half of the talk, by hand."""
+    """An enrolled machine that sends its requests by hand."""
 
     def __init__(self, token: str):
         self.client, self.headers = Client(), {"Authorization": f"Bearer {token}"}
 
-    def ask(self, page: str, **told: Any) -> Any:
-        return self.client.post(f"/worker/{page}/", json.dumps(told), "application/json", headers=self.headers)
+    def ask(self, page: str, **payload: Any) -> Any:
+        return self.client.post(f"/worker/{page}/", json.dumps(payload), "application/json", headers=self.headers)
 
     def next(self, **facts: Any) -> dict[str, Any]:
         found: dict[str, Any] = self.ask("next", versions=versions(), facts=facts).json()
@@ -51,19 +51,19 @@ class Machine:
         return int(answer.status_code)
 
     def get(self, job: Job, of: Any, name: str) -> Any:
-        asked = {"at": job.pk, "attempt": job.attempt, "job": of, "name": name}
-        return self.client.get("/worker/file/", asked, headers=self.headers)
+        params = {"at": job.pk, "attempt": job.attempt, "job": of, "name": name}
+        return self.client.get("/worker/file/", params, headers=self.headers)
 
 
 def run(project: Project, **spec: Any) -> Job:
-    """A run that waits, on a data set whose files are here."""
+    """Create a queued run on a data set whose files exist."""
     dataset = dataset_of(project)
     dataset.job.out.mkdir(parents=True)
     write_lines(dataset.job.out / "train.jsonl", examples()[:8])
-    asked = {"dataset": str(dataset.job_id), "policy": "warm", **spec}
-    job = Job.objects.create(project=project, kind=Kind.RUN, title="Run", spec=asked)
+    config = {"dataset": str(dataset.job_id), "policy": "warm", **spec}
+    job = Job.objects.create(project=project, kind=Kind.RUN, title="Run", spec=config)
     number = Run.objects.filter(project=project).count() + 1
-    Run.objects.create(project=project, number=number, name="Run", dataset=dataset, job=job, config=asked)
+    Run.objects.create(project=project, number=number, name="Run", dataset=dataset, job=job, config=config)
     enqueue(job)
     return job
 
@@ -74,13 +74,13 @@ def fresh(job: Job) -> Job:
 
 
 def evaluation(project: Project, options: dict[str, str] | None = None, **spec: Any) -> Job:
-    """An evaluation that waits: of the shipped policy, on a few conversations."""
+    """Create a queued evaluation of the shipped policy on a few conversations."""
     made = {"servers": "email", "candidates": "8", "manner": "plain", "count": "3"} | (options or {})
-    asked = {"project": project.pk, "benchmark": "worlds", "source": "folder", "policy": "warm", "model": "warm"}
-    asked |= {"categories": ["email"], "parallel": 1, "options": made} | spec
-    job = Job.objects.create(project=project, kind=Kind.EVALUATE, title="On worlds", spec=asked)
+    config = {"project": project.pk, "benchmark": "worlds", "source": "folder", "policy": "warm", "model": "warm"}
+    config |= {"categories": ["email"], "parallel": 1, "options": made} | spec
+    job = Job.objects.create(project=project, kind=Kind.EVALUATE, title="On worlds", spec=config)
     number = Evaluation.objects.filter(project=project).count() + 1
-    about = {"number": number, "name": "On worlds", "benchmark": asked["benchmark"], "model": "warm"}
+    about = {"number": number, "name": "On worlds", "benchmark": config["benchmark"], "model": "warm"}
     Evaluation.objects.create(project=project, job=job, **about)
     enqueue(job)
     return job
@@ -95,7 +95,7 @@ class Serial(LiveServerThread):
 
 @contextmanager
 def over_http() -> Iterator[str]:
-    """The site's pages over real HTTP."""
+    """Serve the site's pages over real HTTP."""
     shared = {}
     for connection in connections.all():
         if connection.vendor == "sqlite" and connection.is_in_memory_db():
@@ -114,7 +114,7 @@ def over_http() -> Iterator[str]:
 
 @contextmanager
 def joining(site: str, token: str, data: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A second machine, as far as one machine can tell: a process with a data folder of its own and no broker."""
+    """Start a second machine: a process with a data folder of its own and no broker."""
     command = [sys.executable, "-m", "training_worker.join", site, token, "--data", str(data), *options]
     given = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "PROVE_DATA")}
     with data.with_suffix(".log").open("wb") as log:
@@ -126,5 +126,5 @@ def joining(site: str, token: str, data: Path, *options: str) -> Iterator[subpro
 
 
 def said_of(job: Job, name: str) -> int:
-    """What the broker knows of a job, for the database is busy with the machine's questions."""
+    """Return a field of a job from the broker, because the database is busy with the machine's requests."""
     return int(message_broker.broker().hget(f"prove:job:{job.pk}", name) or 0)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from prove_web.accounts.models import Project, User
 from prove_web.review.models import Item, Queue, Review
 from prove_web.review.schema import PLAIN, LabelSchema
-from prove_web.trajectories.importing import row, scores
+from prove_web.trajectories.load_dataset import row, scores
 from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
@@ -23,7 +23,7 @@ VERDICT = "verdict"
 
 
 def queue_of(project: Project, trajectories: Sequence[Trajectory], schema: LabelSchema = PLAIN, **rest: Any) -> Queue:
-    """A queue with an item for each."""
+    """Create a queue with an item for each trajectory."""
     number = project.queues.count() + 1
     rest = {"name": f"Queue {number}", "schema": schema.model_dump(mode="json"), "reviewers": 2, **rest}
     queue = Queue.objects.create(project=project, number=number, **rest)
@@ -34,7 +34,7 @@ def queue_of(project: Project, trajectories: Sequence[Trajectory], schema: Label
 
 
 def review(item: Item, by: User, answers: Mapping[str, Any] | str, *, days: int = 0, **rest: Any) -> Review:
-    """A complete one; a text is the verdict alone."""
+    """Create a complete review; a text is the verdict alone."""
     given = {VERDICT: answers} if isinstance(answers, str) else dict(answers)
     at = at_noon() - timedelta(days=days)
     rest = {"state": Review.State.DONE, "done_at": at, **rest}
@@ -42,7 +42,7 @@ def review(item: Item, by: User, answers: Mapping[str, Any] | str, *, days: int 
 
 
 def at_noon() -> datetime:
-    """Of a Wednesday."""
+    """Return noon of a Wednesday."""
     return timezone.make_aware(datetime(2026, 11, 18, 12))
 
 
@@ -51,9 +51,9 @@ def settle(item: Item, verdict: str) -> None:
 
 
 def collected(project: Project, attempts: Sequence[tuple[Example, Rollout]], **origin: Any) -> Dataset:
-    """A data set of a policy's attempts, each with what it earned."""
+    """Create a data set of a policy's attempts, each with its reward."""
     dataset = dataset_of(project)
-    Dataset.objects.filter(pk=dataset.pk).update(holds=Dataset.Holds.ROLLOUTS)
+    Dataset.objects.filter(pk=dataset.pk).update(holds=Dataset.ContentKind.ROLLOUTS)
     dataset.refresh_from_db()
     rows = []
     for number, (example, rollout) in enumerate(attempts, 1):

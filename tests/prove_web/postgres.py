@@ -19,7 +19,7 @@ PASSWORD = "hush"
 
 
 def programs() -> Path | None:
-    """The newest PostgreSQL of this machine."""
+    """Return the folder of the newest PostgreSQL of this machine."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     beside = shutil.which("initdb")
     return found[-1].parent if found else Path(beside).parent if beside else None
@@ -30,7 +30,7 @@ needs_postgres = pytest.mark.skipif(BIN is None, reason="PostgreSQL's server is 
 
 
 def as_somebody() -> dict[str, object]:
-    """PostgreSQL refuses to run as root."""
+    """Return the user to run PostgreSQL as, because it refuses to run as root."""
     return {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
 
 

@@ -1,4 +1,4 @@
-"""Accepting is verified: what was synthesized replays as it is, and what differs is named where it differs."""
+"""Accepting verifies by replay: synthesized data replays unchanged, and each difference is named at its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_servers.world import World
 from prove_web.accounts.models import Project, User
 from prove_web.environments.models import ServerVersion
 from prove_web.environments.versions import schemas
-from prove_web.review.acceptance import Broken, Drifted, NotChecked, accept, as_demonstration, check
+from prove_web.review.acceptance import NotChecked, ReplayDriftError, ReplayServerError, accept, as_demonstration, check
 from prove_web.review.acceptance_status import standings
 from prove_web.review.models import Acceptance, Item, Queue
 from prove_web.review.schema import PLAIN
@@ -35,8 +35,8 @@ pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
 
 
-def kept(project: Project, example: Example, attempt: Rollout | None = None) -> Trajectory:
-    """The example as a trajectory, or an attempt at it."""
+def stored(project: Project, example: Example, attempt: Rollout | None = None) -> Trajectory:
+    """Store the example as a trajectory, or an attempt at it."""
     found = dataset_of(project, [example]).trajectories.get()
     if attempt:
         found.rollout = json.loads(dumps(attempt))
@@ -45,7 +45,7 @@ def kept(project: Project, example: Example, attempt: Rollout | None = None) -> 
 
 
 def answered_otherwise(example: Example, step: int, text: str = '{"other":1}') -> Example:
-    """The example with another recorded answer in one of its steps."""
+    """Return the example with another recorded result in one of its steps."""
     steps = list(example.steps)
     steps[step] = replace(steps[step], observations=(text, *steps[step].observations[1:]))
     return replace(example, steps=tuple(steps))
@@ -62,17 +62,17 @@ def breaks(*rest: object, **more: object) -> None:
 
 
 def wandered(server: str, calls: int = 40) -> tuple[Example, Rollout]:
-    """An attempt that makes calls as a stranger might, sensible ones and others, in a world of one server."""
+    """Return an attempt of random calls, sensible ones and others, in a world of one server."""
     tools = SERVERS[server].tools
-    asked = replace(
+    example = replace(
         abstention(), world=WorldRef(7, (server,)), candidates=tuple(tools), fingerprint=fingerprint((server,))
     )
-    attempt, world = Attempt(asked, Limits(calls=calls, assistant_turns=calls + 1)), World.open(7, (server,), "small")
+    attempt, world = Attempt(example, Limits(calls=calls, assistant_turns=calls + 1)), World.open(7, (server,), "small")
     walker = Walker(tools, [world.sessions[server].state], server)
     for _ in range(calls):
         step = walker.walk(world.sessions[server])
         attempt.answer(HERMES.write([ToolCall(step.tool, json.loads(step.arguments))]))
-    return asked, attempt.finish()
+    return example, attempt.finish()
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -132,34 +132,34 @@ def test_an_attempt_earns_less_when_a_call_of_it_fails_now() -> None:
 def test_a_server_or_a_tool_that_is_gone_is_named_and_nothing_else_breaks(project: Project) -> None:
     example = chain(2)
     gone = replace(example, world=replace(example.world, servers=("telegraph",)))
-    assert check(kept(project, gone)).drift == ("The server telegraph no longer exists.",)
+    assert check(stored(project, gone)).drift == ("The server telegraph no longer exists.",)
     call = replace(example.steps[0].calls[0], name="send_telegram")
     steps = (Step((call,), 0, example.steps[0].observations), *example.steps[1:])
-    drift = check(kept(project, replace(example, steps=steps, candidates=("send_telegram",)))).drift
+    drift = check(stored(project, replace(example, steps=steps, candidates=("send_telegram",)))).drift
     assert any("send_telegram" in text for text in drift)
     nonsense = replace(example, digests=())
-    assert "are inconsistent" in check(kept(project, nonsense)).drift[0]
+    assert "are inconsistent" in check(stored(project, nonsense)).drift[0]
 
 
-def test_other_code_that_answers_the_same_is_no_drift_and_is_told(project: Project) -> None:
-    found = check(kept(project, replace(chain(), fingerprint="0" * 16)))
+def test_other_code_with_the_same_answers_is_no_drift_and_is_reported(project: Project) -> None:
+    found = check(stored(project, replace(chain(), fingerprint="0" * 16)))
     assert (found.drift, found.other_code) == ((), True)
     assert found.fingerprint == fingerprint(chain().world.servers)
 
 
-def test_a_schema_that_changed_since_is_drift_and_is_shown(project: Project) -> None:
+def test_a_schema_that_changed_is_drift_and_is_listed(project: Project) -> None:
     example = replace(chain(), fingerprint="0" * 16)
     tool = next(name for name in example.candidates if name in SERVERS[example.world.servers[0]].tools)
     before = schemas(example.world.servers[0])
     before[tool] = {**before[tool], "description": "As it was."}
     ServerVersion.objects.create(server=example.world.servers[0], fingerprint="before", schemas=before)
-    [found] = check(kept(project, example)).differences
+    [found] = check(stored(project, example)).differences
     assert (found.what, tool in found.text) == ("schema", True)
     assert "-As it was." in found.lines
 
 
 def test_accepting_keeps_reward_digest_and_servers_once(project: Project, bob: User, mary: User) -> None:
-    trajectory = kept(project, chain())
+    trajectory = stored(project, chain())
     first = accept(trajectory, bob)
     assert (first.reward["total"], first.digest) == (1.3, chain().digests[-1])
     assert first.fingerprint == fingerprint(chain().world.servers)
@@ -170,9 +170,9 @@ def test_accepting_keeps_reward_digest_and_servers_once(project: Project, bob: U
 
 
 def test_drift_blocks_until_there_is_a_reason(project: Project, bob: User) -> None:
-    trajectory = kept(project, answered_otherwise(chain(2), 1))
+    trajectory = stored(project, answered_otherwise(chain(2), 1))
     for nothing in ("", "  \n"):
-        with pytest.raises(Drifted) as raised:
+        with pytest.raises(ReplayDriftError) as raised:
             accept(trajectory, bob, reason=nothing)
         assert raised.value.checked.drift and "Call 2" in str(raised.value)
     assert not Acceptance.objects.exists()
@@ -182,36 +182,36 @@ def test_drift_blocks_until_there_is_a_reason(project: Project, bob: User) -> No
 
 
 def test_a_server_that_breaks_is_no_drift(project: Project, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    trajectory, attempt = kept(project, chain()), kept(project, chain(), oracle(chain()))
+    trajectory, attempt = stored(project, chain()), stored(project, chain(), oracle(chain()))
     monkeypatch.setattr(Session, "call", breaks)
     for one in (trajectory, attempt):
-        with pytest.raises(Broken, match="the disk is full"):
+        with pytest.raises(ReplayServerError, match="the disk is full"):
             accept(one, bob, reason="whatever")
     assert not Acceptance.objects.exists()
 
 
 def test_what_cannot_be_read_or_broke_for_no_fault_of_the_policy_is_not_accepted(project: Project, bob: User) -> None:
-    trajectory = kept(project, chain())
+    trajectory = stored(project, chain())
     trajectory.record = {"of": "another version"}
     broken = Attempt(chain())
     broken.fail("infrastructure", "out of memory")
-    unread = kept(project, chain(), oracle(chain()))
+    unread = stored(project, chain(), oracle(chain()))
     unread.rollout = {"of": "another version"}
-    for one in (trajectory, kept(project, chain(), broken.finish()), unread):
+    for one in (trajectory, stored(project, chain(), broken.finish()), unread):
         with pytest.raises(NotChecked):
             accept(one, bob, reason="whatever")
 
 
 def test_an_imported_conversation_with_calls_is_accepted_for_a_reason_alone(project: Project, bob: User) -> None:
-    trajectory = kept(project, replace(chain(), source="toolace"))
-    with pytest.raises(Drifted, match="cannot be replayed"):
+    trajectory = stored(project, replace(chain(), source="toolace"))
+    with pytest.raises(ReplayDriftError, match="cannot be replayed"):
         accept(trajectory, bob)
     assert accept(trajectory, bob, reason="Read twice.").reward is None
 
 
 def test_an_accepted_attempt_that_did_it_right_is_a_demonstration(project: Project) -> None:
     for example in [one for one in sequences() if {step.turn for step in one.steps} == {*range(len(one.turns))}][:20]:
-        made = as_demonstration(kept(project, example, oracle(example)))
+        made = as_demonstration(stored(project, example, oracle(example)))
         validate(made)
         assert (made.turns, made.steps, made.answers) == (example.turns, example.steps, example.answers)
         assert (made.candidates, made.today, made.level) == (example.candidates, example.today, example.level)
@@ -219,16 +219,16 @@ def test_an_accepted_attempt_that_did_it_right_is_a_demonstration(project: Proje
 
 def test_a_demonstration_of_other_code_is_one_of_today_if_it_holds(project: Project) -> None:
     stale = replace(chain(), fingerprint="0" * 16)
-    assert as_demonstration(kept(project, stale)) == chain()
+    assert as_demonstration(stored(project, stale)) == chain()
     with pytest.raises(Rejected, match="has a different result"):
-        as_demonstration(kept(project, answered_otherwise(stale, 0)))
+        as_demonstration(stored(project, answered_otherwise(stale, 0)))
 
 
 def test_an_attempt_that_made_no_call_where_one_was_due_is_no_demonstration_and_says_why(project: Project) -> None:
     attempt = Attempt(chain())
     attempt.answer("I would rather not.")
     with pytest.raises(Rejected, match="No call of the rollout answers"):
-        as_demonstration(kept(project, chain(), attempt.finish()))
+        as_demonstration(stored(project, chain(), attempt.finish()))
 
 
 def test_declining_in_its_own_words_is_a_demonstration_of_an_abstention(project: Project) -> None:
@@ -236,7 +236,7 @@ def test_declining_in_its_own_words_is_a_demonstration_of_an_abstention(project:
     attempt.answer("No tool of mine does that.")
     while not attempt.over:
         attempt.answer("Nor that.")
-    assert as_demonstration(kept(project, abstention(), attempt.finish())).answers[0] == "No tool of mine does that."
+    assert as_demonstration(stored(project, abstention(), attempt.finish())).answers[0] == "No tool of mine does that."
 
 
 def test_a_list_tells_who_accepted_and_whether_the_servers_are_the_same(
@@ -254,7 +254,7 @@ def test_a_list_tells_who_accepted_and_whether_the_servers_are_the_same(
 def test_the_page_accepts_shows_what_differs_and_asks_for_the_reason(
     project: Project, bob: User, victor: User, as_user: SignIn
 ) -> None:
-    trajectory = kept(project, answered_otherwise(chain(2), 1))
+    trajectory = stored(project, answered_otherwise(chain(2), 1))
     url = trajectory.get_absolute_url()
     bobs = as_user(bob)
     page = bobs.post(f"{url}accept/", headers={"HX-Request": "true"}).text
@@ -269,7 +269,7 @@ def test_the_page_accepts_shows_what_differs_and_asks_for_the_reason(
 def test_the_page_says_when_a_server_broke(
     project: Project, bob: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trajectory = kept(project, chain())
+    trajectory = stored(project, chain())
     monkeypatch.setattr(Session, "call", breaks)
     page = as_user(bob).post(f"{trajectory.get_absolute_url()}accept/").text
     assert "The replay failed" in page and "Environments" in page and not Acceptance.objects.exists()
@@ -278,16 +278,16 @@ def test_the_page_says_when_a_server_broke(
 def test_the_command_tells_what_has_drifted_since_it_was_accepted(
     project: Project, bob: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trajectory = kept(project, chain(2))
+    trajectory = stored(project, chain(2))
     accept(trajectory, bob)
-    accept(kept(project, answered_otherwise(chain(), 0)), bob, reason="Known.")
+    accept(stored(project, answered_otherwise(chain(), 0)), bob, reason="Known.")
     call_command("verify_accepted", project="acme/demo")
     assert "2 of 2 accepted trajectories hold" in capsys.readouterr().out
     trajectory.record = json.loads(dumps(answered_otherwise(chain(2), 1)))
     trajectory.save()
     with pytest.raises(CommandError):
         call_command("verify_accepted")
-    told = capsys.readouterr().out
-    assert f"{trajectory.get_absolute_url()} has drifted" in told and "Call 2" in told and "1 of 2" in told
+    output = capsys.readouterr().out
+    assert f"{trajectory.get_absolute_url()} has drifted" in output and "Call 2" in output and "1 of 2" in output
     with pytest.raises(CommandError, match="no project acme/nothing"):
         call_command("verify_accepted", project="acme/nothing")

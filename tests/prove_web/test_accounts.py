@@ -1,4 +1,4 @@
-"""People: signing in and out, who is in a team, new projects, and what one sees when something is refused."""
+"""Users: signing in and out, the members of a team, new projects, and the pages of refused requests."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_failed_sign_in_does_not_tell_who_has_an_account(
 def test_after_too_many_wrong_passwords_not_even_the_right_one_is_looked_at(
     client: Client, alice: User, victor: User, settings: Any
 ) -> None:
-    """However the name is written, and for that name and machine only, until the wait is over."""
+    """The lock counts every spelling of the name, holds for that name and machine only, and ends after the wait."""
     names = ["alice", "Alice@example.com", "alice@EXAMPLE.com", "alice@example.com", "alice"]
     settings.AXES_FAILURE_LIMIT = len(names)
     answers = [sign_in(client, name, "wrong") for name in names]
@@ -76,7 +76,7 @@ def test_an_address_does_not_sign_in_whoever_has_it_as_a_user_name(client: Clien
     assert sign_in(client, "alice@example.com", "another password").status_code == 302
 
 
-def test_signing_in_leads_to_the_page_that_was_asked_for_and_to_no_other_site(
+def test_signing_in_leads_to_the_requested_page_and_to_no_other_site(
     client: Client, alice: User, project: Project
 ) -> None:
     wanted = client.get(project.get_absolute_url())["Location"]
@@ -102,7 +102,7 @@ def test_the_start_is_the_newest_project_one_may_see(
     assert as_user(charlie).get("/")["Location"] == "/other/demo/"
 
 
-def test_someone_without_a_team_is_told_what_to_do(as_user: AsUser, db: None) -> None:
+def test_someone_without_a_team_reads_what_to_do(as_user: AsUser, db: None) -> None:
     text = as_user(User.objects.create_user("nina", "nina@example.com", PASSWORD)).get("/").content.decode()
     assert "You are not in a team yet" in text and "Ask an owner" in text
 
@@ -117,12 +117,12 @@ def test_everyone_sees_who_is_in_the_team_and_only_owners_may_change_it(
     assert reverse("member-add", args=[organisation.slug]) in managed
 
 
-def test_someone_new_gets_a_password_that_is_shown_once(
+def test_a_new_user_gets_a_password_that_appears_once(
     as_user: AsUser, alice: User, organisation: Organisation, project: Project
 ) -> None:
     client = as_user(alice)
-    shown = follow(client, "member-add", organisation, {"person": "nina@example.com", "role": "annotator"})
-    password = re.search(r'id="first-password">([^<]+)<', shown)
+    page = follow(client, "member-add", organisation, {"person": "nina@example.com", "role": "annotator"})
+    password = re.search(r'id="first-password">([^<]+)<', page)
     assert password and password[1] not in client.get(organisation.get_absolute_url()).content.decode()
     assert sign_in(Client(), "nina@example.com", password[1]).status_code == 302
     assert role_of(User.objects.get(username="nina")) == Role.ANNOTATOR
@@ -132,8 +132,8 @@ def test_someone_new_gets_a_password_that_is_shown_once(
 def test_someone_with_an_account_is_added_by_either_name_and_keeps_the_password(
     name: str, as_user: AsUser, alice: User, charlie: User, organisation: Organisation
 ) -> None:
-    shown = follow(as_user(alice), "member-add", organisation, {"person": name, "role": "viewer"})
-    assert "charlie is a member now." in shown and "first-password" not in shown
+    page = follow(as_user(alice), "member-add", organisation, {"person": name, "role": "viewer"})
+    assert "charlie is a member now." in page and "first-password" not in page
     assert sign_in(Client(), "charlie").status_code == 302 and User.objects.count() == 2
 
 
@@ -225,7 +225,7 @@ def test_the_switcher_lists_the_projects_of_all_ones_teams_and_of_no_other(
     assert "Theirs" in as_user(alice).get(project.get_absolute_url()).content.decode()
 
 
-def test_a_role_that_does_not_reach_is_told_what_it_takes(
+def test_a_member_without_the_role_reads_which_role_is_required(
     as_user: AsUser, victor: User, organisation: Organisation
 ) -> None:
     response = as_user(victor).get(reverse("project-new", args=[organisation.slug]))

@@ -1,4 +1,4 @@
-"""How far people agree: the figures of the literature, laws that hold for all answers, and the page that tells it."""
+"""Agreement of reviewers: the figures of the literature, laws that hold for all answers, and the page of them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from prove_web.review.coefficients import (
     alpha,
     alphas,
     coincidences,
-    flat,
+    flatten_tables,
+    interpret_coefficient,
     kappa,
     kappas,
     pairable,
     percent,
-    reading,
 )
-from prove_web.review.label_matrix import Answers, Facet, collected
+from prove_web.review.label_matrix import Answers, Facet, collect_answers
 from prove_web.review.models import Review
 from prove_web.review.schema import PLAIN
 
@@ -49,7 +49,7 @@ SKEWED = [[118, 5], [2, 0]]  # Gwet 2002, "Kappa statistic is not satisfactory",
 
 
 def counts_of(ratings: Any, size: int) -> Counts:
-    """Units by categories, of ratings from 1."""
+    """Count ratings from 1 as a table of units by categories."""
     return np.array([[np.sum(unit == value) for value in range(1, size + 1)] for unit in np.array(ratings).T])
 
 
@@ -97,7 +97,7 @@ def test_ac1_is_that_of_irrcac(
 
 
 def drawn(seed: int, units: int, people: int, size: int) -> Counts:
-    """Answers that agree by halves, some of them missing."""
+    """Draw answers that agree in part; some of them are missing."""
     state = np.random.RandomState(seed)
     truth = state.randint(0, size, units)
     given = np.where(state.rand(units, people) < 0.6, truth[:, None], state.randint(0, size, (units, people)))
@@ -116,12 +116,12 @@ COUNTS = st.integers(2, 4).flatmap(
 @given(counts=COUNTS, level=st.sampled_from(["nominal", "ordinal"]))
 def test_alpha_and_what_is_resampled_are_those_of_the_package(counts: Counts, level: Any) -> None:
     found = alpha(counts, level)
-    kept = pairable(counts)
+    usable = pairable(counts)
     if found is None:
-        assert not len(kept) or np.count_nonzero(kept.sum(axis=0)) < 2
+        assert not len(usable) or np.count_nonzero(usable.sum(axis=0)) < 2
         return
-    theirs = krippendorff.alpha(value_counts=kept, level_of_measurement=level)
-    again = alphas(flat(coincidences(kept).sum(axis=0)[None]), counts.shape[1], level)
+    theirs = krippendorff.alpha(value_counts=usable, level_of_measurement=level)
+    again = alphas(flatten_tables(coincidences(usable).sum(axis=0)[None]), counts.shape[1], level)
     assert found.value == pytest.approx(theirs) == pytest.approx(again[0])
 
 
@@ -176,7 +176,7 @@ def test_an_interval_holds_the_figure_and_narrows_as_units_come() -> None:
 def test_the_words_are_those_of_landis_and_koch() -> None:
     given = (-0.1, 0.0, 0.2, 0.21, 0.5, 0.61, 0.81, 1.0)
     words = ["poor", "slight", "slight", "fair", "moderate", "substantial", "almost perfect", "almost perfect"]
-    assert [reading(value) for value in given] == words
+    assert [interpret_coefficient(value) for value in given] == words
 
 
 pages = pytest.mark.django_db
@@ -204,23 +204,23 @@ def reviewed(project: Project, bob: User, mary: User, alice: User) -> Project:
 
 
 def answers_to(project: Project, key: str) -> Answers:
-    return next(one for one in collected(project) if one.facet.key == key)
+    return next(one for one in collect_answers(project) if one.facet.key == key)
 
 
 @pages
 def test_complete_reviews_that_do_not_adjudicate_are_counted_question_by_question(reviewed: Project) -> None:
-    told = {facet.key: one for facet, one in summary(collected(reviewed))}
-    verdict = told["verdict"]
+    by_key = {facet.key: one for facet, one in summary(collect_answers(reviewed))}
+    verdict = by_key["verdict"]
     assert (verdict.units, verdict.answers, verdict.people) == (24, 48, 2)
     assert verdict.percent.value == pytest.approx(0.75)
-    assert told["quality"].alpha.value == pytest.approx(1)
-    assert told["faults:wrong tool"].percent.value == 0 and told["faults:wrong order"].percent is None
-    assert told["right"].units == 24, "only the first call was answered by both"
-    assert len(told) == 2 + len(PLAIN.questions[1].choices) + 1
+    assert by_key["quality"].alpha.value == pytest.approx(1)
+    assert by_key["faults:wrong tool"].percent.value == 0 and by_key["faults:wrong order"].percent is None
+    assert by_key["right"].units == 24, "only the first call was answered by both"
+    assert len(by_key) == 2 + len(PLAIN.questions[1].choices) + 1
 
 
 def of_two(answer: Callable[[int], int], facet: Facet) -> Answers:
-    """Twelve units that two people answered alike."""
+    """Return twelve units that two people answered alike."""
     return Answers(facet, {(unit, ""): {1: answer(unit), 2: answer(unit)} for unit in range(12)})
 
 
@@ -285,7 +285,7 @@ def test_answers_of_no_known_form_are_left_out(project: Project, bob: User) -> N
     queue = queue_of(project, dataset_of(project, examples()[:1]).trajectories.all())
     nonsense = {"verdict": "perhaps", "quality": 9, "faults": "wrong tool", "calls": ["x"], "turns": None}
     review(queue.items.get(), bob, nonsense)
-    given = {one.facet.key: one.given for one in collected(project)}
+    given = {one.facet.key: one.given for one in collect_answers(project)}
     assert not given["verdict"] and not given["quality"] and not given["right"]
     assert [*given["faults:wrong tool"].values()] == [{bob.pk: 0}]
 
@@ -303,7 +303,7 @@ def test_the_page_tells_figures_pairs_and_course_with_n(reviewed: Project, victo
 
 
 @pages
-def test_a_project_without_reviews_is_told_what_it_takes(project: Project, victor: User, as_user: SignIn) -> None:
+def test_a_project_without_reviews_says_what_it_needs(project: Project, victor: User, as_user: SignIn) -> None:
     client, url = as_user(victor), reverse("agreement", args=project.path)
     assert "No queues yet" in client.get(url).content.decode()
     queue_of(project, dataset_of(project, examples()[:2]).trajectories.all())

@@ -1,4 +1,4 @@
-"""Alerts of a project: fired once by what runs report, taken back when a run goes back, shown to the team alone."""
+"""Alerts of a project: runs fire them once, a rewound run withdraws them, and only the team sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis.extra.django import TestCase
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.alerts.evaluator import watch
-from prove_web.alerts.forms import from_preset, words
+from prove_web.alerts.forms import describe_condition, from_preset
 from prove_web.alerts.models import Alert, Delivery, Patterns, Rule, Webhook
 from prove_web.alerts.notifications import Bell, set_bell
 from prove_web.alerts.periodic import pass_over
@@ -89,7 +89,7 @@ def test_what_runs_report_is_watched_without_holding_up_what_is_recorded(project
     assert int(message_broker.broker().llen("web")) - waiting == 2
 
 
-def test_what_a_run_went_back_over_is_taken_back_and_an_acknowledgement_is_kept(project: Project, bob: User) -> None:
+def test_a_rewound_step_withdraws_its_alert_and_an_acknowledgement_stays(project: Project, bob: User) -> None:
     low(project)
     job = run_job(project)
     run = tell(job, step(1, 1, 0.5), step(2, 2, 0.1))
@@ -103,7 +103,7 @@ def test_what_a_run_went_back_over_is_taken_back_and_an_acknowledgement_is_kept(
 
 
 class Rewound(TestCase):
-    """Whatever a run tells, goes back over and tells again: in the end its alerts are those of its curve."""
+    """Whatever a run logs, rewinds and logs again, its alerts in the end are those of its curve."""
 
     @trials(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
     @given(
@@ -119,26 +119,26 @@ class Rewound(TestCase):
         low(project)
         job, seq, at = run_job(project), 0, 0
         for back, rewards in story:
-            told = []
+            events = []
             if back:
                 at, seq = at // 2, seq + 1
-                told.append(event(seq, "rewound", step=at))
+                events.append(event(seq, "rewound", step=at))
             for reward in rewards:
                 at, seq = at + 1, seq + 1
-                told.append(step(seq, at, reward))
-            run = tell(job, *told)
-            told_twice = fired(tell(job, *told))
+                events.append(step(seq, at, reward))
+            run = tell(job, *events)
+            fired_again = fired(tell(job, *events))
         twin = run_of(project)
         Point.objects.bulk_create(
             Point(run=twin, step=one.step, metrics=one.metrics) for one in Point.objects.filter(run=run)
         )
         watch(twin)
-        assert fired(run) == fired(twin) == told_twice
+        assert fired(run) == fired(twin) == fired_again
         assert Notification.objects.count() == 0 and not Alert.objects.filter(step=0).exists()
 
 
 @pytest.mark.parametrize("name", ["loss", "reward", "kl"])
-def test_a_metric_that_is_no_number_fires_and_one_that_is_not_told_does_not(project: Project, name: str) -> None:
+def test_a_metric_that_is_no_number_fires_and_one_that_is_not_logged_does_not(project: Project, name: str) -> None:
     rule_of(project, "nan")
     run = run_of(project)
     points(run, name, 0.5, None, None, 0.5)
@@ -150,7 +150,7 @@ def test_a_metric_that_is_no_number_fires_and_one_that_is_not_told_does_not(proj
     assert fired(other) == []
 
 
-def test_held_out_that_falls_while_training_rises_is_told_at_the_look(project: Project) -> None:
+def test_held_out_that_falls_while_training_rises_fires_at_the_evaluation(project: Project) -> None:
     rule_of(project, "overfit")
     run = run_of(project, [0.1 * number for number in range(1, 11)])
     measure(run, step_0=0.3, step_5=0.6, step_10=0.5)
@@ -179,7 +179,7 @@ def test_rules_of_one_project_do_not_watch_the_runs_of_another(project: Project,
     assert not Alert.objects.exists()
 
 
-def test_a_run_that_failed_is_told_and_clears_when_it_goes_on(project: Project) -> None:
+def test_a_run_that_failed_fires_and_clears_when_it_resumes(project: Project) -> None:
     rule_of(project, "failed")
     rule_of(project, "done")
     run = run_of(project, [0.5, 0.5], state=State.FAILED, ended_at=timezone.now())
@@ -194,7 +194,7 @@ def test_a_run_that_failed_is_told_and_clears_when_it_goes_on(project: Project) 
     assert [one.rule.preset for one in Alert.objects.state("cleared").order_by("pk")] == ["failed", "done"]
 
 
-def test_silence_is_told_once_a_silence_and_clears_with_a_beat(project: Project) -> None:
+def test_silence_fires_once_and_clears_with_a_heartbeat(project: Project) -> None:
     rule_of(project, "silent")
     beat = timezone.now() - timedelta(seconds=50)
     run = run_of(project, state=State.RUNNING, started_at=beat, beat_at=beat)
@@ -207,7 +207,7 @@ def test_silence_is_told_once_a_silence_and_clears_with_a_beat(project: Project)
     assert Alert.objects.get().state == Alert.State.CLEARED
 
 
-def test_a_disk_that_runs_full_is_told_of_runs_at_work(project: Project, settings: Any, tmp_path: Any) -> None:
+def test_a_disk_that_runs_full_fires_for_active_runs(project: Project, settings: Any, tmp_path: Any) -> None:
     settings.PROVE_DATA = tmp_path
     rule_of(project, "disk", threshold=1e9)
     run_of(project, state=State.RUNNING, started_at=timezone.now(), beat_at=timezone.now())
@@ -252,12 +252,12 @@ def test_ways_round_the_reward_are_found_in_the_rollouts_with_those_that_show_th
         assert client.get(rollout).status_code == 200
 
 
-def test_a_step_that_is_told_anew_is_looked_at_anew(project: Project, hacked: Run) -> None:
+def test_a_step_that_is_reported_again_is_checked_again(project: Project, hacked: Run) -> None:
     rule_of(project, "repeats")
     watch(hacked)
     before = {one.step: one.digest for one in Patterns.objects.all()}
     keep_rollouts(hacked, 3, [good(chain())])
-    hacked.kept.filter(step=1).delete()
+    hacked.stored_steps.filter(step=1).delete()
     watch(hacked)
     after = {one.step: one.digest for one in Patterns.objects.all()}
     assert after.keys() == {2, 3} and after[2] == before[2] and after[3] != before[3]
@@ -297,8 +297,8 @@ def test_the_bell_tells_who_launched_the_run_and_who_wants_all(
         run = run_of(project, [0.1], by=owner)
         watch(run)
         watch(run)
-    told = {user.username: Notification.objects.filter(user=user).count() for user in (alice, mary, bob, victor)}
-    assert told == {"alice": 2, "mary": 1, "bob": 0, "victor": 0}
+    counts = {user.username: Notification.objects.filter(user=user).count() for user in (alice, mary, bob, victor)}
+    assert counts == {"alice": 2, "mary": 1, "bob": 0, "victor": 0}
 
 
 def test_one_that_is_over_when_it_is_found_rings_no_bell(project: Project, mary: User) -> None:
@@ -314,7 +314,7 @@ def opened(project: Project, mary: User) -> Alert:
     return Alert.objects.get()
 
 
-def shown(client: Client, state: str) -> bool:
+def is_listed(client: Client, state: str) -> bool:
     return "alert-name" in client.get("/acme/demo/alerts/", {"state": state}).text
 
 
@@ -323,7 +323,7 @@ def test_an_alert_is_acknowledged_snoozed_and_opened_again(opened: Alert, bob: U
     places = ("open", "acknowledged", "snoozed", "cleared")
 
     def where() -> list[str]:
-        return [state for state in places if shown(client, state)]
+        return [state for state in places if is_listed(client, state)]
 
     assert where() == ["open"] and ">1<" in client.get("/acme/demo/").text
     client.post(change, {"do": "acknowledge"})
@@ -349,7 +349,7 @@ def test_the_page_of_a_run_shows_what_is_open_and_nothing_that_somebody_dealt_wi
     assert "alert open" not in client.get(opened.run.get_absolute_url()).text
 
 
-def test_names_are_told_as_text(opened: Alert, victor: User, as_user: SignIn) -> None:
+def test_names_are_escaped(opened: Alert, victor: User, as_user: SignIn) -> None:
     Rule.objects.update(name="<script>x</script>")
     Run.objects.update(name="<b>run</b>")
     client = as_user(victor)
@@ -407,7 +407,7 @@ def test_a_rule_of_ones_own_watches_any_metric(project: Project, mary: User, as_
     assert "2" in client.get(Alert.objects.get().get_absolute_url()).text
 
 
-def test_a_webhook_is_told_once_of_each_new_alert(project: Project) -> None:
+def test_a_webhook_gets_each_new_alert_once(project: Project) -> None:
     Webhook.objects.create(project=project, name="Chat", url="https://example.com/", secret="s")
     Webhook.objects.create(project=project, name="Off", url="https://example.com/", secret="s", enabled=False)
     low(project)
@@ -419,5 +419,5 @@ def test_a_webhook_is_told_once_of_each_new_alert(project: Project) -> None:
 
 @pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.unit not in ("share", "")])
 def test_a_rule_is_said_with_its_unit_as_it_is_written(project: Project, name: str) -> None:
-    said = words(rule_of(project, name))
+    said = describe_condition(rule_of(project, name))
     assert PRESETS[name].unit in said and said[0].isupper()

@@ -1,4 +1,4 @@
-"""What a page knows of a conversation beyond its words: sources of values, changes, where points came from."""
+"""What a page derives from a conversation: the sources of values, changes of the world, parts of the reward."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.world import World
-from prove_web.trajectories.alignment import aligned
-from prove_web.trajectories.argument_sources import traced
+from prove_web.trajectories.alignment import align_calls
+from prove_web.trajectories.argument_sources import trace_arguments
 from prove_web.trajectories.breakdown import Part
 from prove_web.trajectories.conversation import of_example, of_rollout
-from prove_web.trajectories.demonstration import recorded
+from prove_web.trajectories.demonstration import build_demonstration_rollout
 from prove_web.trajectories.detail import Anatomy, anatomy, budget_line, effects, waterfall
 from prove_web.trajectories.edit_diff import side_by_side
-from prove_web.trajectories.json_spans import at_places, marked, spelled, written
+from prove_web.trajectories.json_spans import at_places, format_path, iter_json_spans, mark_values
 from training_worker.prove.chat import write_calls
 from training_worker.prove.reward import PAPER
 from training_worker.prove.reward.provenance import provenance
@@ -42,7 +42,7 @@ def attempt(example: Example, *texts: str) -> Rollout:
 
 
 def clumsy(example: Example) -> Rollout:
-    """A needless call, then all that are due but the first, then one with a value that nobody gave."""
+    """Make a needless call, then all expected calls but the first, then one with an invented value."""
     calls = [call for step in example.steps for call in step.calls]
     made_up = ToolCall(calls[-1].name, {**(calls[-1].arguments or {}), "note": "MADE-UP-77"})
     texts = [write_calls([ToolCall("no_such_tool", {})]), *(write_calls([call]) for call in calls[1:])]
@@ -56,12 +56,14 @@ def looked_at(example: Example) -> Anatomy:
 
 def test_a_demonstration_as_recorded_is_the_rollout_that_the_oracle_makes_of_it() -> None:
     for example in examples():
-        assert replace(oracle(example), reward=None, digest="", goal_success=None, acts=()) == recorded(example)
+        assert replace(
+            oracle(example), reward=None, digest="", goal_success=None, acts=()
+        ) == build_demonstration_rollout(example)
 
 
 def test_no_value_of_a_demonstration_is_invented() -> None:
     for example in examples():
-        found = traced(recorded(example), example)
+        found = trace_arguments(build_demonstration_rollout(example), example)
         assert found.invented == 0
         kinds = {piece.source.kind for each in found.arguments.values() for one in each.values() for piece in one}
         assert kinds <= {"user", "result", "date", "schema"}
@@ -71,7 +73,7 @@ def test_as_many_values_are_invented_as_the_rewards_provenance_counts() -> None:
     for example in examples():
         if example.steps:
             rollout = clumsy(example)
-            found = traced(rollout, example)
+            found = trace_arguments(rollout, example)
             assert 1 - found.invented / found.values == pytest.approx(provenance(example, rollout))
             assert found.invented
 
@@ -79,17 +81,17 @@ def test_as_many_values_are_invented_as_the_rewards_provenance_counts() -> None:
 def test_the_pieces_of_an_argument_are_its_text_and_each_source_is_where_it_says() -> None:
     for example in examples():
         known = looked_at(example)
-        shown = {piece.mark: piece.text for turn in known.turns for piece in turn.pieces}
-        shown |= {piece.mark: piece.text for turn in known.turns for call in turn.calls for piece in call.told}
+        by_mark = {piece.mark: piece.text for turn in known.turns for piece in turn.pieces}
+        by_mark |= {piece.mark: piece.text for turn in known.turns for call in turn.calls for piece in call.pieces}
         for turn in known.turns:
             assert "".join(piece.text for piece in turn.pieces) in ("", turn.text)
             for call in turn.calls:
                 assert {one.name: one.text for one in call.values} == call.typed
-                assert json.loads("".join(piece.text for piece in call.told) or "0") == (
-                    json.loads(call.result) if call.told else 0
+                assert json.loads("".join(piece.text for piece in call.pieces) or "0") == (
+                    json.loads(call.result) if call.pieces else 0
                 )
                 for source in (piece.source for one in call.values for piece in one.pieces if piece.source):
-                    assert source.anchor in shown
+                    assert source.anchor in by_mark
 
 
 def test_a_value_of_a_result_is_named_by_its_path_and_one_of_the_user_by_the_turn() -> None:
@@ -98,7 +100,7 @@ def test_a_value_of_a_result_is_named_by_its_path_and_one_of_the_user_by_the_tur
         Step((ToolCall("transfer_money", {"source": "ACC-2222", "amount": 7, "to": ["ACC-9"]}),), 1, ("{}",)),
     )
     example = replace(chain(), turns=("Cards?", "Send 7."), steps=steps, edges=((0, 1),), answers=("Here.", "Done."))
-    found = traced(recorded(example), example)
+    found = trace_arguments(build_demonstration_rollout(example), example)
     said = {name: [p.source.words for p in pieces if p.source] for name, pieces in found.arguments[1].items()}
     assert said["source"] == ["the result of call 1, [0].of.account"]
     assert said["amount"] == ["user turn 2"]
@@ -109,14 +111,14 @@ def test_a_day_that_is_said_by_the_reference_date_says_so() -> None:
     step = Step((ToolCall("find_free_slots", {"day": "2026-07-12"}),), 0, ("[]",))
     turns = ("It is Tuesday, 7 July 2026. Find a free slot on Sunday.",)
     example = replace(chain(), turns=turns, steps=(step,), edges=(), answers=("Done.",), today="2026-07-07")
-    found = traced(recorded(example), example)
+    found = trace_arguments(build_demonstration_rollout(example), example)
     source = found.arguments[0]["day"][0].source
     assert source.kind == "date" and source.words == "“Sunday” in user turn 1, by the reference date 2026-07-07"
 
 
 @given(JSON, st.sampled_from([None, 2]))
 def test_json_in_pieces_is_what_json_writes(value: Any, indent: int | None) -> None:
-    pieces = list(written(value, indent))
+    pieces = list(iter_json_spans(value, indent))
     assert "".join(text for text, _ in pieces) == json.dumps(value, indent=indent, ensure_ascii=False)
     for text, path in pieces:
         if path is not None:
@@ -133,8 +135,8 @@ def test_a_text_in_pieces_is_the_text_whatever_is_marked(text: str, places: list
 
 
 def test_a_result_that_is_no_json_is_one_piece_and_a_path_is_spelled() -> None:
-    assert [piece.text for piece in marked("it <broke>", {("a",): "x"}, 2)] == ["it <broke>"]
-    assert spelled(("accounts", 0, "id")) == "accounts[0].id" and spelled((1, "id")) == "[1].id"
+    assert [piece.text for piece in mark_values("it <broke>", {("a",): "x"}, 2)] == ["it <broke>"]
+    assert format_path(("accounts", 0, "id")) == "accounts[0].id" and format_path((1, "id")) == "[1].id"
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-0.5, 0.5)), min_size=1, max_size=6))
@@ -187,22 +189,22 @@ def test_the_ground_truth_lies_beside_what_was_called_with_each_call_once() -> N
         if not example.steps:
             continue
         for rollout in (oracle(example), clumsy(example)):
-            found = aligned(example, rollout, rollout.reward)
+            found = align_calls(example, rollout, rollout.reward)
             assert [line.step for line in found.lines if line.step] == [at + 1 for at in range(len(example.steps))]
             numbers = sorted(call.number for line in found.lines for call in line.called)
             assert numbers == [at + 1 for at in range(len(rollout.calls))]
             assert found.missed == len(rollout.reward.missed_steps)
             assert {(edge.earlier - 1, edge.later - 1) for edge in found.edges} == set(example.edges)
-        assert all(line.state == "done" for line in aligned(example, oracle(example), oracle(example).reward).lines)
+        assert all(line.state == "done" for line in align_calls(example, oracle(example), oracle(example).reward).lines)
 
 
 def test_what_a_call_changed_is_the_difference_of_its_worlds() -> None:
     for example in examples():
-        found = effects(recorded(example), example)
+        found = effects(build_demonstration_rollout(example), example)
         assert not found.otherwise and not found.why
         where = example.world
         world = World.open(where.seed, where.servers, where.size)
-        for position, made in enumerate(recorded(example).calls):
+        for position, made in enumerate(build_demonstration_rollout(example).calls):
             before = world.digest()
             world.call(made.call.name, made.call.arguments)
             assert bool(found.changes[position]) == (world.digest() != before)
@@ -211,14 +213,17 @@ def test_what_a_call_changed_is_the_difference_of_its_worlds() -> None:
 def test_a_world_that_is_gone_or_of_other_code_has_no_changes_and_says_why() -> None:
     gone = replace(chain(), world=WorldRef(0, ("steam_engine",)))
     old = replace(chain(), fingerprint="0" * 16)
-    assert "Missing server: steam_engine" in effects(recorded(gone), gone).why
-    assert "differently" in effects(recorded(old), old).why and not effects(recorded(old), old).changes
+    assert "Missing server: steam_engine" in effects(build_demonstration_rollout(gone), gone).why
+    assert (
+        "differently" in effects(build_demonstration_rollout(old), old).why
+        and not effects(build_demonstration_rollout(old), old).changes
+    )
 
 
 def test_a_reply_that_is_another_one_now_is_marked() -> None:
     first = replace(chain().steps[0], observations=("something else",))
     example = replace(chain(), steps=(first, *chain().steps[1:]))
-    known = anatomy(of_example(example), recorded(example), example)
+    known = anatomy(of_example(example), build_demonstration_rollout(example), example)
     assert next(call.otherwise for turn in known.turns for call in turn.calls) is True
 
 

@@ -1,4 +1,4 @@
-"""The reward as an annotator: how far it agrees with people, where they part, and the queue that is made of that."""
+"""The reward as an annotator: its agreement with people, their disagreements, and the queue made of these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 from prove_web.accounts.models import Project, User
 from prove_web.review.models import Queue
-from prove_web.review.reward_agreement import PARTS, Judged, annotator, auc, cut, judged
+from prove_web.review.reward_agreement import PARTS, JudgedTrajectory, annotator, auc, cut, list_judged_trajectories
 from prove_web.review.reward_conflicts import disagreements, queue_of
 from prove_web.review.schema import read_schema
 from prove_web.trajectories.models import Trajectory
@@ -27,8 +27,8 @@ from .judged import review, settle
 SignIn = Callable[[User], Client]
 
 
-def unit(number: int, verdict: str, **scores: float) -> Judged:
-    return Judged(number, 1, number, 1, f"e-{number}", "Do it.", number, verdict, scores)
+def unit(number: int, verdict: str, **scores: float) -> JudgedTrajectory:
+    return JudgedTrajectory(number, 1, number, 1, f"e-{number}", "Do it.", number, verdict, scores)
 
 
 LABELLED = st.lists(
@@ -49,7 +49,7 @@ def test_the_area_under_the_curve_is_the_chance_of_the_right_order(labelled: lis
 
 
 def test_the_interval_of_the_area_is_delongs() -> None:
-    """By the structural components themselves (DeLong et al. 1988, equations 4 to 7), pair by pair."""
+    """The interval follows from the structural components (DeLong et al. 1988, equations 4 to 7), pair by pair."""
     state = np.random.default_rng(5)
     people, scores = np.arange(80) % 3 == 0, np.round(state.normal(size=80), 1)
     good, bad = scores[people] + 0.8, scores[~people]
@@ -90,7 +90,7 @@ def test_a_perfect_annotator_is_one_everywhere_and_a_reversed_one_is_worse_than_
     assert auc(people, people * 1.0).value == 1 and auc(people, 1.0 - people).value == 0
 
 
-def test_few_units_and_parts_that_are_missing_are_told_and_not_scored() -> None:
+def test_few_units_and_missing_parts_are_reported_and_not_scored() -> None:
     units = [unit(at, "accept", reward=1.0) for at in range(12)] + [unit(99, "reject", reward=0.2, name=0.5)]
     assert annotator(units).enough and not annotator(units, "name").enough
     assert annotator(units, "name").units == 1 and annotator(units, "name").cuts == ()
@@ -114,7 +114,7 @@ pages = pytest.mark.django_db
 
 @pytest.fixture
 def settled(project: Project, bob: User) -> Queue:
-    """Sixteen items; people accept what scores from 0.8 on, but for the first and the last; two they want mended."""
+    """Sixteen items; people accept those that score 0.8 or more, except the first and the last, and want two fixed."""
     dataset = dataset_of(project, examples()[:16])
     for place, one in enumerate(dataset.trajectories.all()):
         Trajectory.objects.filter(pk=one.pk).update(reward=place / 15, validity=place / 15, name=1.0)
@@ -129,14 +129,14 @@ def settled(project: Project, bob: User) -> Queue:
 
 @pages
 def test_settled_verdicts_and_reviews_are_held_against_the_reward(project: Project, settled: Queue) -> None:
-    units = judged(project)
+    units = list_judged_trajectories(project)
     assert len(units) == 16 and {*units[0].scores} >= {"reward", "validity", "name"}
-    assert [one.verdict for one in judged(project, basis="reviews")] == [one.verdict for one in units]
-    assert len(judged(project, fix=False)) == 14
+    assert [one.verdict for one in list_judged_trajectories(project, basis="reviews")] == [one.verdict for one in units]
+    assert len(list_judged_trajectories(project, fix=False)) == 14
     best = annotator(units).best
     assert best.threshold == pytest.approx(12 / 15) and best.percent.value == pytest.approx(14 / 16)
     settled.items.update(state="open")
-    assert judged(project) == []
+    assert list_judged_trajectories(project) == []
 
 
 @pages
@@ -160,7 +160,7 @@ def links(text: str, inside: str) -> Sequence[str]:
 
 
 @pages
-def test_a_queue_is_made_of_the_disagreements_as_they_are_shown(
+def test_a_queue_is_made_of_the_disagreements_in_their_order(
     project: Project, settled: Queue, mary: User, as_user: SignIn
 ) -> None:
     client, url = as_user(mary), reverse("disagreement-queue", args=project.path)
@@ -184,13 +184,13 @@ def test_a_trajectory_that_was_judged_twice_is_in_such_a_queue_once(
     again = queue_to_review(project, Trajectory.objects.all())
     for item in again.items.all():
         settle(item, "accept")
-    found = disagreements(judged(project), "reward", 0.8)
+    found = disagreements(list_judged_trajectories(project), "reward", 0.8)
     made = queue_of(project, mary, found, {})
     assert made.items.count() == len({one.trajectory for one in found}) < len(found)
 
 
 @pages
-def test_a_project_without_verdicts_is_told_what_it_takes(project: Project, victor: User, as_user: SignIn) -> None:
+def test_a_project_without_verdicts_says_what_it_needs(project: Project, victor: User, as_user: SignIn) -> None:
     client, url = as_user(victor), reverse("reward-annotator", args=project.path)
     assert "No queues yet" in client.get(url).content.decode()
     queue_to_review(project, dataset_of(project, examples()[:2]).trajectories.all())

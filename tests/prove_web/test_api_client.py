@@ -19,12 +19,12 @@ from prove_web.accounts.roles import Action
 from prove_web.api.api import document
 from prove_web.api.tokens import issue
 from training_worker.client import (
-    Broken,
     Conflict,
     Invalid,
     NotAllowed,
     NotFound,
     NotKnown,
+    ServerError,
     Studio,
     TooMany,
     Unreachable,
@@ -37,19 +37,19 @@ ALL = [action.value for action in Action]
 
 
 class Site(httpx2.WSGITransport):
-    """The site as a program sees it; `asked` are the requests that reached it."""
+    """The site as a program sees it; `requests` are those that reached it."""
 
     def __init__(self) -> None:
         super().__init__(WSGIHandler())
-        self.asked: list[httpx2.Request] = []
+        self.requests: list[httpx2.Request] = []
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         return super().handle_request(request)
 
 
 class Flaky(Site):
-    """A site that answers so, or breaks off, before it answers as it should."""
+    """A site that first returns these statuses or raises these errors, and then answers normally."""
 
     def __init__(self, *first: int | type[Exception], headers: dict[str, str] | None = None) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Flaky(Site):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if not self.first:
             return super().handle_request(request)
-        self.asked.append(request)
+        self.requests.append(request)
         now = self.first.pop(0)
         if isinstance(now, int):
             return httpx2.Response(now, headers=self.headers, text="<h1>Bad gateway</h1>", request=request)
@@ -89,7 +89,7 @@ def connect(mary: User, organisation: Organisation, furnished: dict[str, Any]) -
 def test_it_reads_what_the_site_has(connect: Callable[..., Studio], furnished: dict[str, Any]) -> None:
     studio = connect()
     demo = studio.project("acme", "demo")
-    assert studio.me()["username"] == "mary" and [each["slug"] for each in studio.projects()] == ["demo"]
+    assert studio.get_current_user()["username"] == "mary" and [each["slug"] for each in studio.projects()] == ["demo"]
     assert [run["name"] for run in demo.runs()] == ["Run"]
     assert demo.run(1)["job"]["state"] == "done" and demo.dataset(1)["trajectories"] == 1
     assert demo.metrics(1, "reward")["series"] == {"reward": [0.5]}
@@ -128,12 +128,12 @@ def test_what_is_listed_comes_in_pieces(connect: Callable[..., Studio]) -> None:
     demo = connect(site).project("acme", "demo")
     for seed in range(3):
         demo.open_session(["banking"], seed=seed)
-    before = len(site.asked)
+    before = len(site.requests)
     assert [session["seed"] for session in demo.sessions(limit=2, sort="seed")] == [0, 1, 1, 2]
-    assert len(site.asked) - before == 2
+    assert len(site.requests) - before == 2
 
 
-def test_what_is_exported_is_written_whole_or_not_at_all(connect: Callable[..., Studio], tmp_path: Path) -> None:
+def test_an_export_is_written_completely_or_not_at_all(connect: Callable[..., Studio], tmp_path: Path) -> None:
     demo = connect().project("acme", "demo")
     file = tmp_path / "rollouts.jsonl"
     assert demo.export_rollouts(1, file) == file.stat().st_size
@@ -143,7 +143,7 @@ def test_what_is_exported_is_written_whole_or_not_at_all(connect: Callable[..., 
     assert {path.name for path in tmp_path.iterdir()} == {"data", "rollouts.jsonl"}
 
 
-def test_notes_and_marks_of_a_run_are_kept(connect: Callable[..., Studio]) -> None:
+def test_notes_and_marks_of_a_run_are_stored(connect: Callable[..., Studio]) -> None:
     demo = connect().project("acme", "demo")
     demo.mark_run(1, tags=["Paper", "seed 0"], pinned=True)
     demo.write_notes(1, "It rose.")
@@ -165,7 +165,7 @@ def test_what_is_refused_says_what_where_and_what_to_do(connect: Callable[..., S
     with pytest.raises(NotAllowed, match="launch"):
         connect(scopes=["view"]).project("acme", "demo").stop_run(1)
     with pytest.raises(NotKnown):
-        Studio("https://studio.example.org", "prove_nothing", transport=Site()).me()
+        Studio("https://studio.example.org", "prove_nothing", transport=Site()).get_current_user()
 
 
 def test_without_a_token_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,13 +177,13 @@ def test_without_a_token_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch)
 def test_a_read_is_tried_again_and_a_launch_is_not(connect: Callable[..., Studio]) -> None:
     waits: list[float] = []
     studio = connect(Flaky(502, httpx2.ConnectError, 503), pause=waits.append)
-    assert studio.me()["username"] == "mary" and waits == [0.5, 1.0, 2.0]
+    assert studio.get_current_user()["username"] == "mary" and waits == [0.5, 1.0, 2.0]
     with pytest.raises(Unreachable):
         connect(Flaky(httpx2.ReadTimeout), pause=waits.append).project("acme", "demo").resume_run(1)
-    with pytest.raises(Broken, match="Bad gateway"):
+    with pytest.raises(ServerError, match="Bad gateway"):
         connect(Flaky(502), pause=waits.append).project("acme", "demo").resume_run(1)
     with pytest.raises(Unreachable):
-        connect(Flaky(*[httpx2.ConnectError] * 2), pause=waits.append, tries=2).me()
+        connect(Flaky(*[httpx2.ConnectError] * 2), pause=waits.append, tries=2).get_current_user()
 
 
 def test_too_many_requests_wait_as_long_as_the_site_says(
@@ -194,7 +194,7 @@ def test_too_many_requests_wait_as_long_as_the_site_says(
     connect(site, pause=waits.append).project("acme", "demo").call(furnished["session"], "list_accounts")
     assert waits == [7.0]
     with pytest.raises(TooMany):
-        connect(Flaky(429, 429), pause=waits.append, tries=2).me()
+        connect(Flaky(429, 429), pause=waits.append, tries=2).get_current_user()
 
 
 def test_events_are_followed_until_the_job_has_ended(connect: Callable[..., Studio], furnished: dict[str, Any]) -> None:
@@ -202,12 +202,12 @@ def test_events_are_followed_until_the_job_has_ended(connect: Callable[..., Stud
     from prove_web.live.models import Job, State
 
     pauses: list[float] = []
-    told = {"kind": "progress", "at": "2026-01-01T00:00:00+00:00"}
+    template = {"kind": "progress", "at": "2026-01-01T00:00:00+00:00"}
     data = {"done": 1, "total": 2, "line": "half", "seconds_left": 1.0}
 
     def later(seconds: float) -> None:
         pauses.append(seconds)
-        record(str(furnished["job"]), 1, [{**told, "seq": len(pauses), "data": data}])
+        record(str(furnished["job"]), 1, [{**template, "seq": len(pauses), "data": data}])
         if len(pauses) == 2:
             Job.objects.filter(pk=furnished["job"]).update(state=State.DONE)
 

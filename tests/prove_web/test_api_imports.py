@@ -1,4 +1,4 @@
-"""Files that programs send: in pieces, gone on with after a cut, looked at, read by a job; and their bad rows."""
+"""Files that programs upload: in pieces, resumed after a cut, previewed, read by a job; and their bad rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.conf import LazySettings
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.api.api import document
-from prove_web.api.openapi_docs import described
+from prove_web.api.openapi_docs import group_operations
 from prove_web.api.tokens import issue
 from prove_web.live.models import State
 from prove_web.trajectories import uploads
@@ -22,7 +22,7 @@ from training_worker.client import Conflict, Invalid, Studio, Unreachable
 from training_worker.client import Project as Demo
 from training_worker.prove.importers.import_dataset import FAULTS
 
-from .asked_api import ALL, Program, program
+from .api_operations import ALL, Program, program
 from .examples import dataset_of
 from .test_api_client import Site
 
@@ -170,7 +170,7 @@ class TestClient:
         file.write_bytes(ROWS)
         made = demo(token, site).import_file(file, name="In", keep_good=True)
         assert made["state"] == "queued"
-        pieces = [request.read() for request in site.asked if request.method == "PUT"]
+        pieces = [request.read() for request in site.requests if request.method == "PUT"]
         assert b"".join(pieces) == ROWS and {len(piece) for piece in pieces[:-1]} == {small_pieces}
 
     @pytest.mark.parametrize("arrives", [False, True])
@@ -193,7 +193,7 @@ class TestClient:
         assert here(begun) == ROWS[:20]
         site = Site()
         demo(token, site).send_upload(begun["id"], file)
-        assert here(begun) == ROWS and [request.url.params["at"] for request in site.asked[1:]] == ["20", "30"]
+        assert here(begun) == ROWS and [request.url.params["at"] for request in site.requests[1:]] == ["20", "30"]
 
     def test_no_more_than_a_piece_of_a_large_file_is_read_at_a_time(self, token: str, tmp_path: Path) -> None:
         file, largest = tmp_path / "large", list[int]()
@@ -233,6 +233,6 @@ class TestClient:
 
 
 def test_the_page_of_the_api_shows_how_a_piece_is_sent() -> None:
-    rooms = described(document(), "https://studio.example.org")
+    rooms = group_operations(document(), "https://studio.example.org")
     [piece] = [one for room in rooms for one in room.operations if one.name == "send_piece"]
     assert piece.example.startswith("curl -X PUT ") and piece.example.endswith("--data-binary @piece")

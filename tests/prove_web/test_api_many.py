@@ -1,4 +1,4 @@
-"""Runs for programs, as the table and the page of a run have them: many at once, exports, worlds, their turn."""
+"""Runs for programs, as in the table and on the page of a run: bulk actions, exports, worlds, priority."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prove_web.live.models import Job, Kind, State
 from prove_web.servers.models import LiveSession
 from training_worker.prove.rollout import oracle
 
-from .asked_api import Program, program
+from .api_operations import Program, program
 from .examples import chain, dataset_of
 from .trained import keep_checkpoint, keep_rollouts, run_of
 
@@ -39,13 +39,15 @@ def runs(project: Project) -> list[Run]:
 
 
 class TestManyRuns:
-    def test_they_are_marked_and_only_what_changed_is_told(self, runs: list[Run], mary: User, maries: Program) -> None:
+    def test_they_are_marked_and_only_what_changed_is_listed(
+        self, runs: list[Run], mary: User, maries: Program
+    ) -> None:
         assert maries.post("/runs/mark", {"act": "tag", "tag": "a", "runs": [1]}) == {
             **{"changed": [1], "same": 0, "refused": [], "undo": "untag"}
         }
-        told = maries.post("/runs/mark", {"act": "tag", "tag": "a", "q": ""})
-        assert told == {"changed": [2, 3], "same": 1, "refused": [], "undo": "untag"}
-        back = maries.post("/runs/mark", {"act": told["undo"], "tag": "a", "runs": told["changed"]})
+        marked = maries.post("/runs/mark", {"act": "tag", "tag": "a", "q": ""})
+        assert marked == {"changed": [2, 3], "same": 1, "refused": [], "undo": "untag"}
+        back = maries.post("/runs/mark", {"act": marked["undo"], "tag": "a", "runs": marked["changed"]})
         assert back["changed"] == [2, 3]
         assert [*Run.objects.order_by("number").values_list("tags", flat=True)] == [["a"], [], []]
         assert maries.post("/runs/mark", {"act": "pin", "q": "tag:a"})["changed"] == [1]
@@ -53,9 +55,9 @@ class TestManyRuns:
 
     def test_they_are_deleted_and_brought_back_by_number(self, runs: list[Run], maries: Program) -> None:
         Job.objects.filter(pk=runs[1].job_id).update(state=State.RUNNING)
-        told = maries.post("/runs/act", {"act": "delete", "q": ""})
-        assert (told["changed"], told["undo"], len(told["refused"])) == ([1, 3], "undelete", 1)
-        assert "Run 2" in told["refused"][0] and "stop it first" in told["refused"][0]
+        deleted = maries.post("/runs/act", {"act": "delete", "q": ""})
+        assert (deleted["changed"], deleted["undo"], len(deleted["refused"])) == ([1, 3], "undelete", 1)
+        assert "Run 2" in deleted["refused"][0] and "stop it first" in deleted["refused"][0]
         assert [one["number"] for one in maries.get("/runs")["items"]] == [2]
         assert maries.post("/runs/act", {"act": "undelete", "q": ""}, 422)["where"] == "body.runs"
         assert maries.post("/runs/act", {"act": "undelete", "runs": [1, 3]})["changed"] == [1, 3]
@@ -102,16 +104,16 @@ class TestOneRollout:
         return f"/runs/1/rollouts/{STEP}/1"
 
     def test_its_world_is_opened_after_some_of_its_calls(self, rollout: str, mary: User, maries: Program) -> None:
-        told = maries.post(f"{rollout}/session", {"calls": 1}, 201)
-        assert (told["differs"], told["left_out"]) == (False, 0)
-        session = LiveSession.objects.get(pk=told["session"]["id"])
+        opened = maries.post(f"{rollout}/session", {"calls": 1}, 201)
+        assert (opened["differs"], opened["left_out"]) == (False, 0)
+        session = LiveSession.objects.get(pk=opened["session"]["id"])
         assert session.calls.count() == 1 and session.created_by == mary
         assert maries.post(f"{rollout[:-1]}9/session", {}, 404)["error"] == "This step has no rollout 9."
         assert maries.post("/runs/1/rollouts/77/1/session", {}, 404)["do"]
 
-    def test_it_is_run_without_a_call_and_nothing_is_kept(self, rollout: str, maries: Program) -> None:
-        told = maries.post(f"{rollout}/what-if", {"call": 1})
-        assert told["before"]["total"] > told["after"]["total"]
+    def test_it_is_run_without_a_call_and_nothing_is_stored(self, rollout: str, maries: Program) -> None:
+        result = maries.post(f"{rollout}/what-if", {"call": 1})
+        assert result["before"]["total"] > result["after"]["total"]
         assert maries.post(f"{rollout}/what-if", {"call": 99}, 422)["where"] == "body.call"
         assert not LiveSession.objects.exists()
 
@@ -127,7 +129,7 @@ class TestOneRollout:
 
 
 class TestExports:
-    def test_one_is_asked_for_followed_and_taken(self, project: Project, maries: Program, broker: str) -> None:
+    def test_one_is_requested_followed_and_downloaded(self, project: Project, maries: Program, broker: str) -> None:
         run = run_of(project, [0.5] * STEP)
         keep_checkpoint(run, STEP)
         path = f"/runs/1/checkpoints/{STEP}/export"

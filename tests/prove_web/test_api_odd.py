@@ -1,4 +1,4 @@
-"""What nobody should send: the API answers each with what is wrong, and never breaks."""
+"""Invalid requests: the API names what is wrong with each, and never breaks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from django.db import transaction
 from django.test import Client
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.api.openapi_docs import resolved
+from prove_web.api.openapi_docs import resolve_schema
 
-from .asked_api import JSON, OPERATIONS, SCHEMAS, Operation, named, with_token
+from .api_operations import JSON, OPERATIONS, SCHEMAS, Operation, named, with_token
 from .furnished import furnish
 
 ODD = (
@@ -71,16 +71,16 @@ def client(alice: User, organisation: Organisation, names: dict[str, Any]) -> Cl
 
 
 def bodies(operation: Operation, chance: Random) -> Iterator[tuple[Any, str]]:
-    """Bodies and their kinds; most are as the document has them but for one or two properties."""
+    """Yield bodies and their content types; most follow the document except for one or two properties."""
     while True:
         if chance.random() < 0.25:
             yield chance.choice(BODIES), JSON if chance.random() < 0.7 else chance.choice(KINDS)
             continue
-        known = resolved(operation.schema, SCHEMAS).get("properties", {})
-        told = dict(operation.body or {})
+        known = resolve_schema(operation.schema, SCHEMAS).get("properties", {})
+        body = dict(operation.body or {})
         for name in chance.sample([*known, "unknown"], k=min(len(known) + 1, chance.randint(1, 3))):
-            told[name] = chance.choice(ODD)
-        yield json.dumps(told), JSON
+            body[name] = chance.choice(ODD)
+        yield json.dumps(body), JSON
 
 
 def query(operation: Operation, chance: Random) -> str:
@@ -136,14 +136,14 @@ def test_a_body_larger_than_the_site_reads_is_named_as_such(client: Client, name
     assert answer.status_code == 413 and refused_in_words(answer)
 
 
-def test_every_fault_of_a_body_is_told_with_its_place(client: Client, names: dict[str, Any]) -> None:
+def test_every_fault_of_a_body_is_reported_with_its_place(client: Client, names: dict[str, Any]) -> None:
     body = json.dumps({"name": "", "dataset": 1, "learning_rate": 7, "seed": 99})
     answer = client.post("/api/v1/acme/demo/runs", body, content_type=JSON)
     assert answer.status_code == 422
     assert {"body.name", "body.learning_rate", "body.seed"} <= {each["where"] for each in answer.json()["faults"]}
 
 
-def test_a_number_that_is_read_as_infinite_is_kept_nowhere(client: Client, names: dict[str, Any]) -> None:
+def test_a_number_that_is_read_as_infinite_is_stored_nowhere(client: Client, names: dict[str, Any]) -> None:
     body = b'{"tool": "list_accounts", "arguments": {"deep": [1e400]}}'
     answer = client.post(f"/api/v1/acme/demo/sessions/{names['session']}/calls", body, content_type=JSON)
     assert answer.status_code == 422 and answer.json()["where"] == "body.arguments.deep.0"
@@ -164,7 +164,7 @@ def test_a_misspelt_property_is_not_overlooked(client: Client, names: dict[str, 
         ("sweeps", {"vary": 1, "settings": {}}, "body.vary"),
     ],
 )
-def test_a_fault_is_told_at_the_name_that_was_sent(
+def test_a_fault_is_reported_at_the_name_that_was_sent(
     path: str, body: Any, where: str, client: Client, names: dict[str, Any]
 ) -> None:
     ask = client.get if body is None else lambda to: client.post(to, json.dumps(body), content_type=JSON)
@@ -174,7 +174,7 @@ def test_a_fault_is_told_at_the_name_that_was_sent(
 
 @pytest.mark.parametrize("number", [10**400, -(10**400)], ids=["high", "low"])
 @pytest.mark.parametrize("path", ["runs", "runs/trial", "runs/forecast", "sweeps"])
-def test_a_whole_number_that_no_database_keeps_is_named(
+def test_an_integer_that_no_database_stores_is_named(
     path: str, number: int, client: Client, names: dict[str, Any]
 ) -> None:
     settings = {"dataset": 1, "reward_coverage": number}

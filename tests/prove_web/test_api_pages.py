@@ -20,10 +20,10 @@ from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.create_queue import make_queue
 from prove_web.servers.models import LiveSession
-from prove_web.trajectories.importing import row
+from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset
 
-from .asked_api import OPERATIONS
+from .api_operations import OPERATIONS
 from .examples import abstention
 from .furnished import furnish
 
@@ -50,8 +50,8 @@ def test_every_reference_of_the_document_leads_somewhere() -> None:
 def test_every_operation_says_what_it_does_and_what_it_answers() -> None:
     exports = {each.name for each in OPERATIONS if each.name.startswith(("export_", "download_"))}
     for operation in OPERATIONS:
-        assert operation.told["description"].endswith((".", "`.")), operation.name
-        answers = [each for status, each in operation.told["responses"].items() if str(status).startswith("2")]
+        assert operation.spec["description"].endswith((".", "`.")), operation.name
+        answers = [each for status, each in operation.spec["responses"].items() if str(status).startswith("2")]
         assert operation.name in exports or answers[0]["content"], operation.name
 
 
@@ -76,7 +76,7 @@ def test_a_longer_list_takes_no_more_queries(
 
 
 def another(project: Project, user: User, number: int) -> None:
-    """One more of everything that is listed."""
+    """Create one more of everything that is listed."""
     made = {"project": project, "created_by": user, "state": State.DONE}
     jobs = [Job.objects.create(kind=kind, title="More", **made) for kind in (Kind.DATASET, Kind.RUN, Kind.EVALUATE)]
     dataset = Dataset.objects.create(project=project, number=number, name="More", job=jobs[0])

@@ -1,4 +1,4 @@
-"""What came of runs and evaluations, for programs: outcomes, groups as trees, comparisons, alerts, links, the bin."""
+"""Results of runs and evaluations for programs: outcomes, groups as trees, comparisons, alerts, links, the bin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prove_web.live.models import Job, State
 from prove_web.sharing.models import Share
 from training_worker.prove.rollout import oracle
 
-from .asked_api import Program, program
+from .api_operations import Program, program
 from .evaluated import Look, evaluation_of, fails_on, saying
 from .examples import chain, dataset_of
 from .trained import keep_rollouts, run_of
@@ -45,25 +45,25 @@ class TestRollouts:
     def test_outcomes_are_counted_by_tool(self, run: Run, maries: Program) -> None:
         assert maries.get("/runs/1/tools/outcomes") == {"first": None, "last": None, "left": 0, "tools": []}
         keep_rollouts(run, STEP, [oracle(chain()), spoken(chain(), "No idea.")])
-        told = maries.get("/runs/1/tools/outcomes")
-        assert (told["first"], told["last"], told["left"]) == (STEP, STEP, 0)
+        outcomes = maries.get("/runs/1/tools/outcomes")
+        assert (outcomes["first"], outcomes["last"], outcomes["left"]) == (STEP, STEP, 0)
         needed = {call.name for step in chain().steps for call in step.calls}
-        assert {one["tool"] for one in told["tools"]} == needed
-        for one in told["tools"]:
+        assert {one["tool"] for one in outcomes["tools"]} == needed
+        for one in outcomes["tools"]:
             counts = {each["outcome"]: each["count"] for each in one["outcomes"]}
             assert counts["succeeded"] == one["calls"] and counts["untried"] == one["chances"] - one["calls"] > 0
-        name = told["tools"][0]["tool"]
+        name = outcomes["tools"][0]["tool"]
         assert [one["tool"] for one in maries.get(f"/runs/1/tools/outcomes?q={name}")["tools"]] == [name]
         assert len(maries.get("/runs/1/tools/outcomes?all=true")["tools"]) > len(needed)
 
-    def test_a_group_is_told_as_a_tree_with_the_call_where_it_parts(self, run: Run, maries: Program) -> None:
+    def test_a_group_is_a_tree_with_the_call_where_it_branches(self, run: Run, maries: Program) -> None:
         keep_rollouts(run, STEP, [oracle(chain()), spoken(chain(), "No idea.")])
-        told = maries.get(f"/runs/1/rollouts/{STEP}/groups/1")
-        first, *rest = told["branches"]
+        group = maries.get(f"/runs/1/rollouts/{STEP}/groups/1")
+        first, *rest = group["branches"]
         assert (first["after"], first["rollouts"], first["ends"], first["parts"]) == (None, [1, 2], [2], True)
         assert [one["after"] for one in rest] == [first["number"]] and rest[0]["rollouts"] == [1]
         assert [one["tool"] for one in rest[0]["calls"]] == [call.name for step in chain().steps for call in step.calls]
-        assert [one["index"] for one in told["members"]] == [1, 2]
+        assert [one["index"] for one in group["members"]] == [1, 2]
         assert maries.get(f"/runs/1/rollouts/{STEP}/groups/9", 404)["error"].startswith("Step 2 has no group 9")
         assert maries.get("/runs/1/rollouts/77/groups/1", 404)["do"]
 
@@ -72,12 +72,20 @@ class TestEvaluations:
     def test_two_are_paired_task_by_task(self, project: Project, maries: Program) -> None:
         before = evaluation_of(project, saying(fails_on(1, 2)), benchmark=Look())
         after = evaluation_of(project, saying(fails_on(2, 3, 4)), benchmark=Look())
-        told = maries.get(f"/evaluations/{after.number}/compare/{before.number}")
-        assert (told["before"], told["after"], told["whole"]["items"]) == (before.number, after.number, 12)
-        assert (told["whole"]["gained"], told["whole"]["lost"]) == (len(told["gained"]), len(told["lost"])) == (1, 2)
-        assert told["whole"]["difference"] == pytest.approx(-100 / 12)
-        assert {one["name"] for one in told["categories"]} == {"even", "odd"}
-        assert told["gained"][0]["before"] < told["gained"][0]["after"]
+        comparison = maries.get(f"/evaluations/{after.number}/compare/{before.number}")
+        assert (comparison["before"], comparison["after"], comparison["overall"]["items"]) == (
+            before.number,
+            after.number,
+            12,
+        )
+        assert (
+            (comparison["overall"]["gained"], comparison["overall"]["lost"])
+            == (len(comparison["gained"]), len(comparison["lost"]))
+            == (1, 2)
+        )
+        assert comparison["overall"]["difference"] == pytest.approx(-100 / 12)
+        assert {one["name"] for one in comparison["categories"]} == {"even", "odd"}
+        assert comparison["gained"][0]["before"] < comparison["gained"][0]["after"]
         same = maries.get(f"/evaluations/{after.number}/compare/{after.number}", 409)
         assert "cannot be compared with itself" in same["error"]
 
@@ -94,21 +102,21 @@ class TestEvaluations:
         }
         assert not listed["source:oracle"]["trains"] and listed["source:oracle"]["evaluates"]
         wrong = maries.post("/evaluations", {"benchmark": "bfcl", "policy": "gpt"}, 422)
-        told = {one["where"]: one["error"] for one in wrong["faults"]}["body.policy"]
-        assert told.startswith('There is no policy "gpt" here. Possible values: warm') and "source:oracle" in told
+        error = {one["where"]: one["error"] for one in wrong["faults"]}["body.policy"]
+        assert error.startswith('There is no policy "gpt" here. Possible values: warm') and "source:oracle" in error
         wrong = maries.post("/runs", {"policy": "gpt"}, 422)
-        told = {one["where"]: one["error"] for one in wrong["faults"]}["body.policy"]
-        assert "Possible values: warm" in told and "source:oracle" not in told
+        error = {one["where"]: one["error"] for one in wrong["faults"]}["body.policy"]
+        assert "Possible values: warm" in error and "source:oracle" not in error
         for body in ("Launch", "LaunchEvaluation"):
             assert "/policies" in document()["components"]["schemas"][body]["properties"]["policy"]["description"]
 
     def test_a_leaderboard_has_them_in_order_beside_the_papers_rows(self, project: Project, maries: Program) -> None:
         worse = evaluation_of(project, saying(fails_on(1, 2, 3), "worse"), benchmark=Look())
         better = evaluation_of(project, saying(fails_on(1), "better"), benchmark=Look())
-        told = maries.get(f"/leaderboards/{better.benchmark}")
-        [board] = told["boards"]
+        leaderboard = maries.get(f"/leaderboards/{better.benchmark}")
+        [board] = leaderboard["boards"]
         assert [one["evaluation"] for one in board["standings"]] == [better.number, worse.number]
-        assert [one["rank"] for one in board["standings"]] == [1, 2] and told["paper"] == []
+        assert [one["rank"] for one in board["standings"]] == [1, 2] and leaderboard["paper"] == []
         listed = {one["benchmark"]: one for one in maries.get("/leaderboards")}
         assert listed[better.benchmark]["first"] == board["standings"][0]
         assert listed["bfcl"]["paper"]["scores"]["overall"] > 0 and listed["bfcl"]["first"] is None
@@ -126,8 +134,8 @@ class TestAlerts:
     ) -> None:
         bobs = program(bob, organisation)
         [listed] = bobs.get("/alerts")["items"]
-        whole = bobs.get(f"/alerts/{alert.pk}")
-        assert whole.items() >= listed.items() and whole["condition"].startswith("Latest value is below")
+        detail = bobs.get(f"/alerts/{alert.pk}")
+        assert detail.items() >= listed.items() and detail["condition"].startswith("Latest value is below")
         done = bobs.post(f"/alerts/{alert.pk}/change", {"do": "acknowledge"})
         assert (done["state"], done["acknowledged_by"]) == ("acknowledged", "bob")
         assert bobs.get("/alerts")["items"] == [] and len(bobs.get("/alerts?state=acknowledged&run=1")["items"]) == 1
@@ -184,5 +192,5 @@ class TestBin:
 
     def test_what_is_needed_stays_and_says_for_what(self, run: Run, maries: Program) -> None:
         Job.objects.filter(pk=run.job_id).update(state=State.RUNNING)
-        told = maries.post("/runs/1/delete", status=409)
-        assert "stop it first" in told["error"] and maries.get("/runs/1")["number"] == 1
+        refused = maries.post("/runs/1/delete", status=409)
+        assert "stop it first" in refused["error"] and maries.get("/runs/1")["number"] == 1

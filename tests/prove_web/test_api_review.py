@@ -1,4 +1,4 @@
-"""Review for programs: queues, conflicts, agreement, comments, acceptance, what is fixed by hand, and views."""
+"""Review for programs: queues, conflicts, agreement, comments, acceptance, fixes by hand, and views."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Organisation, Project, SavedView, User
 from prove_web.review.models import Acceptance, Item, Notification, Queue
-from prove_web.review.reviewing import finish
+from prove_web.review.review_services import finish
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Dataset, Trajectory
 
-from .asked_api import Program, program
+from .api_operations import Program, program
 from .examples import chain, dataset_of, examples
 from .judged import queue_of as judged_queue
 from .judged import review
@@ -71,8 +71,8 @@ class TestQueues:
         item = pair.items.get(position=1)
         item.queue.refresh_from_db()
         finish(item, bob, given(item, bob, "reject"))
-        told = maries.post("/review/1/change", {"questions": questions}, 409)
-        assert told["where"] == "body.questions" and told["do"]
+        error = maries.post("/review/1/change", {"questions": questions}, 409)
+        assert error["where"] == "body.questions" and error["do"]
 
     def test_a_closed_queue_takes_no_answer_until_it_is_opened(
         self, pair: Queue, maries: Program, bobs: Program
@@ -101,9 +101,9 @@ class TestAdjudication:
         assert verdicts == [("alice", "reject"), ("bob", "fix")]
         assert seen["mine"] is None and seen["calls"]
         draft = {"answers": {"verdict": "fix"}, "action": "draft"}
-        kept = maries.put("/review/1/items/1/adjudication", draft)
-        assert kept["state"] == "conflict"
-        settled = {"answers": {"verdict": "reject"}, "revision": kept["review"]["revision"], "comment": "No."}
+        saved = maries.put("/review/1/items/1/adjudication", draft)
+        assert saved["state"] == "conflict"
+        settled = {"answers": {"verdict": "reject"}, "revision": saved["review"]["revision"], "comment": "No."}
         assert maries.put("/review/1/items/1/adjudication", settled)["state"] == "settled"
         item = Item.objects.get(queue=pair, position=1)
         assert (item.verdict, item.settled_by) == ("reject", mary)
@@ -112,8 +112,8 @@ class TestAdjudication:
     def test_what_is_not_settled_says_why(self, pair: Queue, maries: Program, alice: User, bob: User) -> None:
         for method in ("get", "put"):
             body = {"answers": {"verdict": "fix"}} if method == "put" else None
-            told = maries.ask(method, "/review/1/items/1/adjudication", body, 409)
-            assert "still in review" in told["error"]
+            error = maries.ask(method, "/review/1/items/1/adjudication", body, 409)
+            assert "still in review" in error["error"]
         differ(pair, 1, alice, bob)
         assert maries.put("/review/1/items/1/adjudication", {}, 422)["faults"]
         maries.put("/review/1/items/1/adjudication", {"answers": {"verdict": "fix"}})
@@ -139,14 +139,14 @@ class TestAgreement:
         return queue
 
     def test_figures_are_those_of_the_page(self, judged: Queue, maries: Program) -> None:
-        told = maries.get("/review/agreement?queue=1&by=day")
-        verdict = told["questions"][0]
-        assert (verdict["key"], told["chosen"], verdict["figures"]["units"]) == ("verdict", "verdict", 12)
+        agreement = maries.get("/review/agreement?queue=1&by=day")
+        verdict = agreement["questions"][0]
+        assert (verdict["key"], agreement["chosen"], verdict["figures"]["units"]) == ("verdict", "verdict", 12)
         assert verdict["figures"]["percent"]["value"] == pytest.approx(0.5)
-        assert [(one["one"], one["other"]) for one in told["pairs"]] == [("alice", "bob")]
-        assert told["pairs"][0]["figures"]["ac1"] == verdict["figures"]["ac1"]
-        assert [one["figures"]["units"] for one in told["periods"]] == [12]
-        tag = next(one["figures"] for one in told["questions"] if one["key"] == "faults:wrong tool")
+        assert [(one["one"], one["other"]) for one in agreement["pairs"]] == [("alice", "bob")]
+        assert agreement["pairs"][0]["figures"]["ac1"] == verdict["figures"]["ac1"]
+        assert [one["figures"]["units"] for one in agreement["periods"]] == [12]
+        tag = next(one["figures"] for one in agreement["questions"] if one["key"] == "faults:wrong tool")
         assert tag["unmeasurable"] == "Not measurable: nobody ticked it."
         assert [tag[name] for name in ("percent", "kappa", "alpha", "ac1")] == [None] * 4
         assert maries.get("/review/agreement?question=colour", 404)["error"] == "No queue has this question."
@@ -242,13 +242,13 @@ class TestComments:
         assert bobs.get(f"{here}/acceptances") == [first] and Acceptance.objects.count() == 1
         chained.record["digests"][-1] = "0" * len(chained.record["digests"][-1])
         chained.save()
-        told = bobs.post(f"{here}/accept", {}, 422)
-        assert told["where"] == "body.reason" and "differs" in told["error"]
+        error = bobs.post(f"{here}/accept", {}, 422)
+        assert error["where"] == "body.reason" and "differs" in error["error"]
         assert bobs.post(f"{here}/accept", {"reason": "It is fine."}, 201)["reason"] == "It is fine."
 
 
 class TestFixing:
-    def test_a_trajectory_is_read_tried_and_kept_beside_the_old_one(self, chained: Trajectory, bobs: Program) -> None:
+    def test_a_trajectory_is_read_tried_and_stored_beside_the_old_one(self, chained: Trajectory, bobs: Program) -> None:
         here = f"/datasets/1/trajectories/{chained.example}/fix"
         wanted = bobs.get(here)
         assert bobs.post(f"{here}/try", wanted)["same"] is True
@@ -256,11 +256,11 @@ class TestFixing:
         tried = bobs.post(f"{here}/try", wanted)
         assert tried["same"] is False and tried["held"]["problem"] == "" and tried["before"]["reward"]
         assert len(tried["results"]) == len(wanted["calls"]) and Trajectory.objects.count() == 1
-        kept = bobs.post(here, wanted, 201)
-        assert kept["query"].endswith("Please.") and kept["dataset"] == 2
+        stored = bobs.post(here, wanted, 201)
+        assert stored["query"].endswith("Please.") and stored["dataset"] == 2
         listed = bobs.get("/corrections")["items"]
         assert [(one["example"], one["of_dataset"], one["of_example"]) for one in listed] == [
-            (kept["example"], 1, chained.example)
+            (stored["example"], 1, chained.example)
         ]
 
     def test_what_does_not_hold_is_refused_where_it_is_wrong(self, chained: Trajectory, bobs: Program) -> None:
@@ -269,8 +269,8 @@ class TestFixing:
 
         def refused(**changes: Any) -> str:
             for address in (here, f"{here}/try"):
-                told = bobs.post(address, start | changes, 422)
-            return f"{told['where']}: {told['error']}"
+                error = bobs.post(address, start | changes, 422)
+            return f"{error['where']}: {error['error']}"
 
         call = start["calls"][0]
         assert refused(turns=[*start["turns"], "More."]).startswith("body.turns: The number of turns has changed")
@@ -282,12 +282,12 @@ class TestFixing:
 
     def test_one_that_cannot_be_read_is_not_mended(self, chained: Trajectory, bobs: Program) -> None:
         Trajectory.objects.filter(pk=chained.pk).update(record={"id": chained.example})
-        told = bobs.get(f"/datasets/1/trajectories/{chained.example}/fix", 409)
-        assert "another version" in told["error"]
+        error = bobs.get(f"/datasets/1/trajectories/{chained.example}/fix", 409)
+        assert "another version" in error["error"]
 
 
 class TestViews:
-    def test_a_view_is_kept_renamed_replaced_and_removed(self, bobs: Program) -> None:
+    def test_a_view_is_saved_renamed_replaced_and_removed(self, bobs: Program) -> None:
         asks = {"q": "tool:pay reward<0.5", "sort": "-errors"}
         made = bobs.post("/views", {"page": "trajectories", "name": " Failing ", "asks": asks}, 201)
         assert (made["name"], made["asks"], made["by"]) == ("Failing", asks, "bob")

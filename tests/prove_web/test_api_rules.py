@@ -1,4 +1,4 @@
-"""Who may ask the API what: every operation of its document, asked for by everyone, with every kind of token."""
+"""Permissions of the API: every operation of its document, requested by every role, with every kind of token."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from prove_web.api.api import operations
 from prove_web.api.models import ApiToken
 from prove_web.api.tokens import issue
 
-from .asked_api import ALL, GUARDED, OPERATIONS, ask, named, with_token
+from .api_operations import ALL, GUARDED, OPERATIONS, ask, named, with_token
 from .furnished import furnish
 from .test_refusals import picture
 
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 WELCOME = {200, 201, 400, 409, 422}
 COMMENTS = {"edit_comment", "remove_comment", "restore_comment"}
-OTHERS = {"alice": COMMENTS, "bob": COMMENTS | {"end_session", "revoke_session_token"}}  # what others made takes more
+OTHERS = {"alice": COMMENTS, "bob": COMMENTS | {"end_session", "revoke_session_token"}}  # objects of others need more
 OBJECTS = (
     *("session", "token", "dataset", "example", "comment", "view", "upload", "queue"),
     *("run", "sweep", "evaluation", "job", "share", "deletion", "rule", "alert", "hook", "reward"),
 )
 
-# What an operation that changes something takes, written down by hand; all others take Action.VIEW.
+# The action that each changing operation requires, listed by hand; all others require Action.VIEW.
 MORE_THAN_LOOKING = {
     "make_project": Action.MANAGE,
     "delete_project": Action.MANAGE,
@@ -164,8 +164,8 @@ def test_what_takes_more_than_looking_is_written_down() -> None:
     assert {each.name: each.action for each in GUARDED if each.action != Action.VIEW} == MORE_THAN_LOOKING
 
 
-def test_only_what_is_written_down_is_not_asked_for_by_get() -> None:
-    computes = {"edit_trajectory", "edit_rollout"}  # runs something, and keeps nothing
+def test_only_listed_operations_use_another_method_than_get() -> None:
+    computes = {"edit_trajectory", "edit_rollout"}  # they run something and store nothing
     changing = {each.name for each in GUARDED if each.method != "get"}
     assert changing - computes <= {*MORE_THAN_LOOKING}
 
@@ -194,7 +194,7 @@ def test_a_session_is_answered_as_a_token_is(
     } | OTHERS.get(person, set())
 
 
-def test_strangers_find_nothing_and_the_unknown_are_asked_who_they_are(
+def test_strangers_find_nothing_and_anonymous_clients_must_sign_in(
     team: dict[str, User], names: dict[str, Any], organisation: Organisation
 ) -> None:
     theirs = Organisation.objects.get(slug="other")
@@ -215,8 +215,8 @@ def test_a_token_without_the_scope_is_refused_whatever_its_person_may(
         made, text = issue(team["alice"], organisation, "Small", ALL)
         ApiToken.objects.filter(pk=made.pk).update(scopes=[each for each in ALL if each != action])
         client = Client(headers={"Authorization": f"Bearer {text}"})
-        asked = [each for each in GUARDED if each.action == action]
-        assert {ask(client, each, names) for each in asked} <= {403}
+        selected = [each for each in GUARDED if each.action == action]
+        assert {ask(client, each, names) for each in selected} <= {403}
     assert {**picture(), "ApiToken": []} == {**before, "ApiToken": []}
 
 
@@ -234,8 +234,8 @@ def test_nothing_of_another_project_is_found_here(
 ) -> None:
     Project.objects.create(organisation=organisation, slug="second", name="Second")
     client, elsewhere = with_token(team["alice"], organisation), {**names, "project": "second"}
-    asked = [each for each in GUARDED if any(f"{{{name}}}" in each.path for name in OBJECTS)]
-    assert {each.name: status for each in asked if (status := ask(client, each, elsewhere)) != 404} == {}
+    selected = [each for each in GUARDED if any(f"{{{name}}}" in each.path for name in OBJECTS)]
+    assert {each.name: status for each in selected if (status := ask(client, each, elsewhere)) != 404} == {}
 
 
 def test_looking_changes_nothing(team: dict[str, User], names: dict[str, Any], organisation: Organisation) -> None:
@@ -259,7 +259,7 @@ def test_no_two_schemas_share_a_name_since_the_document_would_have_one_of_them()
 
 
 def schemas_in(kind: Any, seen: set[Any] | None = None) -> Iterator[type[Schema]]:
-    """The schemas of ours that an annotation speaks of, and those inside of them."""
+    """Yield our schemas in an annotation, and the schemas of their fields."""
     seen = set() if seen is None else seen
     for part in get_args(kind):
         yield from schemas_in(part, seen)

@@ -1,4 +1,4 @@
-"""Sessions for programs: faults on purpose, branches, two compared, saved calls, tokens of clients, trajectories."""
+"""Sessions for programs: injected faults, branches, comparisons, saved calls, client tokens, trajectories."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from django.utils import timezone
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.api.models import ApiToken
 from prove_web.servers.models import ConnectToken, LiveSession, SavedCall
-from prove_web.servers.tokens import admitted
+from prove_web.servers.tokens import authenticate_session_token
 from prove_web.trajectories.models import Trajectory
 
-from .asked_api import Program, program
+from .api_operations import Program, program
 from .examples import chain, dataset_of
 
 pytestmark = pytest.mark.django_db
@@ -83,8 +83,8 @@ def test_two_sessions_are_compared_from_where_they_part(bobs: Program, session: 
     assert (same["same"], same["common"], same["rows"]) == (True, 1, 0)
     call(bobs, session)
     call(bobs, f"/sessions/{twin}", "get_account", account_id="nothing")
-    told = bobs.get(f"/sessions/compare?a={mine}&b={twin}")
-    assert [len(told[side]["calls"]) for side in ("one", "other")] == [1, 1]
+    comparison = bobs.get(f"/sessions/compare?a={mine}&b={twin}")
+    assert [len(comparison[side]["calls"]) for side in ("one", "other")] == [1, 1]
     assert bobs.get(f"/sessions/compare?a={mine}&b={twin}&a_at=1&b_at=1")["common"] == 1
     assert bobs.get(f"/sessions/compare?a={mine}&b={twin}&b_at=9", 422)["where"] == "query.b_at"
     bobs.get(f"/sessions/compare?a={mine}&b=999999", 404)
@@ -105,26 +105,29 @@ def test_a_call_is_saved_renamed_and_removed(bobs: Program, session: str) -> Non
 
 
 class TestTokens:
-    def test_a_token_is_shown_once_and_lets_a_client_in_until_it_is_revoked(self, bobs: Program, session: str) -> None:
+    def test_a_token_appears_once_and_admits_a_client_until_it_is_revoked(self, bobs: Program, session: str) -> None:
         made = bobs.post(f"{session}/tokens", {"name": "Desk"}, 201)
         assert made["address"].endswith(f"/mcp/s/{made['token']}/")
         [listed] = bobs.get(f"{session}/tokens")
         assert made["token"] not in json.dumps(listed) and (listed["name"], listed["writes"]) == ("Desk", False)
-        assert admitted(made["token"]) is not None
-        assert bobs.delete(f"{session}/tokens/{listed['id']}")["revoked_at"] and admitted(made["token"]) is None
+        assert authenticate_session_token(made["token"]) is not None
+        assert (
+            bobs.delete(f"{session}/tokens/{listed['id']}")["revoked_at"]
+            and authenticate_session_token(made["token"]) is None
+        )
 
     @pytest.mark.parametrize("end", ["revoked_at", "expires_at"])
     def test_it_ends_with_the_api_token_that_made_it(self, end: str, bobs: Program, session: str) -> None:
         text = bobs.post(f"{session}/tokens", {"name": "Desk"}, 201)["token"]
         ApiToken.objects.update(**{end: timezone.now() - timedelta(seconds=1)})
-        assert admitted(text) is None
+        assert authenticate_session_token(text) is None
 
     def test_one_that_a_person_made_in_the_browser_stays(self, bobs: Program, session: str, bob: User) -> None:
         browser = Client()
         browser.force_login(bob)
         text = Program(browser).post(f"{session}/tokens", {"name": "Desk"}, 201)["token"]
         ApiToken.objects.update(revoked_at=timezone.now())
-        assert admitted(text) is not None
+        assert authenticate_session_token(text) is not None
 
     def test_those_of_others_take_more(
         self, bobs: Program, session: str, alice: User, organisation: Organisation
@@ -136,13 +139,13 @@ class TestTokens:
 
 
 class TestTrajectories:
-    def test_a_session_is_kept_as_a_trajectory(self, bobs: Program, session: str) -> None:
+    def test_a_session_is_saved_as_a_trajectory(self, bobs: Program, session: str) -> None:
         call(bobs, session)
         call(bobs, session, "get_account", account_id="nothing")
-        kept = bobs.post(f"{session}/trajectory", {"say": {"1": "Show me my accounts."}}, 201)
-        assert kept["tools"] == ["list_accounts"] and kept["query"] == "Show me my accounts."
-        whole = bobs.get(f"/datasets/{kept['dataset']}/trajectories/{kept['example']}")
-        assert whole["record"]["turns"] == ["Show me my accounts."]
+        saved = bobs.post(f"{session}/trajectory", {"say": {"1": "Show me my accounts."}}, 201)
+        assert saved["tools"] == ["list_accounts"] and saved["query"] == "Show me my accounts."
+        detail = bobs.get(f"/datasets/{saved['dataset']}/trajectories/{saved['example']}")
+        assert detail["record"]["turns"] == ["Show me my accounts."]
 
     def test_what_no_trajectory_can_be_is_refused(self, bobs: Program, session: str) -> None:
         call(bobs, session)

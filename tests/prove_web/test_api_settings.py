@@ -1,4 +1,4 @@
-"""What a project is set up with, for programs: rules, webhooks, rewards, its environment, and the project itself."""
+"""Settings of a project for programs: rules, webhooks, rewards, its environment, and the project itself."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.test import Client
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Entry, Organisation, Project, User
 from prove_web.alerts.models import Alert, Delivery, Rule, Webhook
-from prove_web.environments.enabled_servers import offered
+from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.environments.models import ServerCheck
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import SavedReward
 from prove_web.live.models import Job, Kind, State
 from training_worker.prove.alerts.presets import PRESETS
 
-from .asked_api import ALL, Program, program, with_token
+from .api_operations import ALL, Program, program, with_token
 from .examples import chain, dataset_of
 from .trained import run_of
 
@@ -83,9 +83,9 @@ class TestRules:
         assert not Rule.objects.exists()
 
     def test_ready_made_ones_are_added_once_and_watch_what_they_watch(self, maries: Program) -> None:
-        told = {one["key"]: one for one in maries.get("/alerts/rules/ready-made")}
-        assert {*told} == {*PRESETS} and {one["rule"] for one in told.values()} == {None}
-        assert all(one["means"] and one["tries"] and one["condition"] for one in told.values())
+        presets = {one["key"]: one for one in maries.get("/alerts/rules/ready-made")}
+        assert {*presets} == {*PRESETS} and {one["rule"] for one in presets.values()} == {None}
+        assert all(one["means"] and one["tries"] and one["condition"] for one in presets.values())
         first, second = [*PRESETS][:2]
         made = maries.post("/alerts/rules/ready-made", {"presets": [first, first]}, 201)
         again = maries.post("/alerts/rules/ready-made", {"presets": [first, second]}, 201)
@@ -98,7 +98,7 @@ class TestRules:
 
 
 class TestWebhooks:
-    def test_one_is_made_with_a_secret_that_is_told_once(self, alice: User, alices: Program) -> None:
+    def test_one_is_made_with_a_secret_that_appears_once(self, alice: User, alices: Program) -> None:
         made = alices.post("/alerts/webhooks", {"name": "Chat", "url": "https://example.com/hook"}, 201)
         hook = Webhook.objects.get()
         assert (made["secret"], made["webhook"]["format"]) == (hook.secret, "json")
@@ -125,7 +125,7 @@ class TestWebhooks:
         assert alices.post("/alerts/webhooks", {"name": "Chat", "url": url}, 422)["where"] == "body.url"
         assert not Webhook.objects.exists()
 
-    def test_maintainers_do_not_read_where_the_team_is_told(self, maries: Program) -> None:
+    def test_maintainers_do_not_read_the_webhooks_of_the_team(self, maries: Program) -> None:
         assert maries.get("/alerts/webhooks", 403)["error"]
 
 
@@ -174,20 +174,20 @@ class TestEnvironment:
         assert (
             maries.put("/environment", {"seed": 7}) == now | {"servers": some, "seed": 7} == maries.get("/environment")
         )
-        assert offered(Project.objects.get(pk=project.pk)) == tuple(some)
+        assert list_enabled_servers(Project.objects.get(pk=project.pk)) == tuple(some)
         for odd in ({"servers": []}, {"servers": ["odd"]}, {"seed": -1}, {"size": "vast"}):
             assert maries.put("/environment", odd, 422)["where"] == f"body.{next(iter(odd))}"
         assert maries.get("/environment")["seed"] == 7
 
-    def test_a_check_is_asked_for_and_told_of(self, maries: Program, broker: str) -> None:
+    def test_a_check_is_requested_and_reported(self, maries: Program, broker: str) -> None:
         assert {one["state"] for one in maries.get("/environment/checks")} == {"never"}
-        told = maries.post("/environment/checks", {"servers": ["banking", "banking"]})
-        assert [(one["server"], one["at_work"]) for one in told] == [("banking", True)]
+        checks = maries.post("/environment/checks", {"servers": ["banking", "banking"]})
+        assert [(one["server"], one["at_work"]) for one in checks] == [("banking", True)]
         maries.post("/environment/checks", {"servers": ["banking"]})
         assert ServerCheck.objects.count() == 1
         assert maries.post("/environment/checks", {"servers": ["odd"]}, 422)["where"] == "body.servers"
 
-    def test_without_a_broker_nobody_is_asked(self, maries: Program) -> None:
+    def test_without_a_broker_no_check_is_requested(self, maries: Program) -> None:
         assert "manage.py check_servers" in maries.post("/environment/checks", {"servers": ["banking"]}, 503)["error"]
 
     def test_a_graph_is_proven_by_one_job_at_a_time(self, mary: User, maries: Program) -> None:
@@ -203,12 +203,12 @@ class TestTheProject:
         team, demo = Program(client, "/api/v1/acme"), Program(client)
         refused = demo.post("/delete", {"name": "demo!"}, 422)
         assert refused["where"] == "body.name" and project.name in refused["error"]
-        told = demo.post("/delete", {"name": project.name})
+        deletion = demo.post("/delete", {"name": project.name})
         demo.get("/runs", 404)
         demo.post("/delete", {"name": project.name}, 404)
-        assert team.get("/bin")["items"] == [told]
+        assert team.get("/bin")["items"] == [deletion]
         for _ in range(2):
-            assert team.post(f"/bin/{told['id']}/restore")["kind"] == "project"
+            assert team.post(f"/bin/{deletion['id']}/restore")["kind"] == "project"
         assert demo.get("/runs")["items"] == [] and team.get("/bin")["items"] == []
 
     def test_it_stays_while_a_job_is_at_work(self, project: Project, alices: Program) -> None:

@@ -1,4 +1,4 @@
-"""What is exported is made while it is sent, whatever serves the site."""
+"""An export is made while it is sent, on every server of the site."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 
-from prove_web.api.streaming import lines
+from prove_web.api.streaming import stream_json_lines
 from prove_web.streaming import stream_in_thread
 
 ROW = {"text": "x" * 1_000}
@@ -14,7 +14,7 @@ MOST = 100_000
 
 
 class Rows:
-    """Rows that count how many of them were taken."""
+    """Rows that count how many of them were read."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -26,7 +26,7 @@ class Rows:
 
 def test_a_reader_gets_the_first_lines_before_the_last_are_made() -> None:
     rows = Rows()
-    answer = lines(rows, "rows.jsonl")
+    answer = stream_json_lines(rows, "rows.jsonl")
     assert answer.streaming and rows.taken == 0
     first = next(iter(answer.streaming_content))
     assert json.loads(first.splitlines()[0]) == ROW and 0 < rows.taken < MOST / 10
@@ -34,7 +34,7 @@ def test_a_reader_gets_the_first_lines_before_the_last_are_made() -> None:
 
 def test_it_is_so_on_the_server_that_the_site_runs_on() -> None:
     rows = Rows()
-    answer = lines(rows, "rows.jsonl")
+    answer = stream_json_lines(rows, "rows.jsonl")
     stream_in_thread(answer)
 
     async def first() -> bytes:

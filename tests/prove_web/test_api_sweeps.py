@@ -1,4 +1,4 @@
-"""Sweeps and forecasts for programs: what the pages launch, show and refuse, told as JSON."""
+"""Sweeps and forecasts for programs: what the pages launch, show and refuse, as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prove_web.live.ingest import record
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
 
-from .asked_api import Program, program
+from .api_operations import Program, program
 from .examples import dataset_of
 from .story import ended, event
 from .trained import RESULT
@@ -39,12 +39,12 @@ def sweep(dataset: Dataset, **other: Any) -> dict[str, Any]:
 def test_a_sweep_is_planned_then_launched_with_the_members_of_the_plan(
     maries: Program, dataset: Dataset, mary: User
 ) -> None:
-    asked = sweep(dataset, settings={"group": 4})
-    plan = maries.post("/sweeps/plan", asked)
+    request = sweep(dataset, settings={"group": 4})
+    plan = maries.post("/sweeps/plan", request)
     assert len(plan["members"]) == 4 and not Run.objects.exists()
     assert [one["seconds"] for one in plan["members"]] == [60 * START["minutes"]] * 4 and not plan["known"]
     assert plan["seconds"] == 240 * START["minutes"] and plan["done"] is None and "no training worker" in plan["why"]
-    made = maries.post("/sweeps", asked, 201)
+    made = maries.post("/sweeps", request, 201)
     assert [one["varied"] for one in made["runs"]] == [one["varied"] for one in plan["members"]]
     assert [one["name"] for one in made["runs"]] == [one["name"] for one in plan["members"]]
     assert (made["number"], made["members"], made["active"], made["by"]) == (1, 4, 4, "mary")
@@ -79,8 +79,8 @@ def test_what_no_sweep_can_be_is_refused_where_it_is_wrong(
     wrong: dict[str, Any], where: str, said: str, maries: Program, dataset: Dataset
 ) -> None:
     for address in ("/sweeps", "/sweeps/plan"):
-        told = maries.post(address, sweep(dataset) | wrong, 422)
-        assert told["where"] == where and said in told["error"] and told["do"]
+        error = maries.post(address, sweep(dataset) | wrong, 422)
+        assert error["where"] == where and said in error["error"] and error["do"]
     assert not Sweep.objects.exists() and not Run.objects.exists()
 
 
@@ -106,24 +106,24 @@ def test_lists_of_sweeps_come_in_pieces(maries: Program, dataset: Dataset) -> No
     assert [one["number"] for one in rest["items"]] == [1] and rest["next"] is None
 
 
-def test_a_sweep_is_stopped_as_a_whole(maries: Program, dataset: Dataset) -> None:
+def test_a_stop_of_a_sweep_stops_all_its_members(maries: Program, dataset: Dataset) -> None:
     maries.post("/sweeps", sweep(dataset), 201)
     Job.objects.filter(run__number=1).update(state=State.DONE)
-    assert maries.post("/sweeps/1/stop", {"level": "now"}) == {"asked": 3}
+    assert maries.post("/sweeps/1/stop", {"level": "now"}) == {"stopping": 3}
     assert {run["state"] for run in maries.get("/sweeps/1")["runs"]} == {"done", "stopped"}
-    assert maries.post("/sweeps/1/stop", {"level": "now"}) == {"asked": 0}
+    assert maries.post("/sweeps/1/stop", {"level": "now"}) == {"stopping": 0}
 
 
 def test_a_forecast_tells_what_a_run_takes_and_how_it_differs(maries: Program, dataset: Dataset) -> None:
     maries.post("/runs", {"name": "First", "dataset": dataset.number}, 201)
-    told = maries.post("/runs/forecast", {"clone": 1, "group": 4})
-    assert [(one["label"], one["here"]) for one in told["differences"]] == [("Group size", "4")]
-    assert "4 rollouts" in told["line"] and told["trial"] is None and Run.objects.count() == 1
+    forecast = maries.post("/runs/forecast", {"clone": 1, "group": 4})
+    assert [(one["label"], one["here"]) for one in forecast["differences"]] == [("Group size", "4")]
+    assert "4 rollouts" in forecast["line"] and forecast["trial"] is None and Run.objects.count() == 1
     wrong = maries.post("/runs/forecast", {"dataset": dataset.number, "group": 1}, 422)
     assert wrong["where"] == "body.group"
 
 
-def test_a_trial_is_begun_once_told_of_with_the_forecast_and_stopped(maries: Program, dataset: Dataset) -> None:
+def test_a_trial_is_begun_once_reported_with_the_forecast_and_stopped(maries: Program, dataset: Dataset) -> None:
     settings = {"dataset": dataset.number}
     assert maries.post("/runs/trial/stop", settings, 409)["error"] == "There is no dry run with these settings."
     begun = maries.post("/runs/trial", settings, 201)

@@ -1,4 +1,4 @@
-"""API tokens: shown once, kept as a hash, and never more than their person."""
+"""API tokens: each appears once, is stored as a hash, and never allows more than its user may do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bearer(user: User, organisation: Organisation, scopes: list[str] = ALL, proj
     return Client(headers={"Authorization": f"Bearer {text}"})
 
 
-def test_a_token_is_shown_once_and_kept_as_a_hash(bob: User, as_user: Callable[[User], Client]) -> None:
+def test_a_token_appears_once_and_is_stored_as_a_hash(bob: User, as_user: Callable[[User], Client]) -> None:
     client = as_user(bob)
     page = client.post("/acme/members/tokens/new/", {"name": "Nightly", "scopes": ["view", "annotate"], "days": 30})
     made = ApiToken.objects.get()
@@ -32,14 +32,14 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(bob: User, as_user: Callable[[
     assert made.hash not in text and text not in str(ApiToken.objects.values())
     assert text not in client.get("/acme/members/tokens/").content.decode()
     assert made.scopes == ["view", "annotate"] and made.expires_at is not None
-    asked = Client(headers={"Authorization": f"Bearer {text}"}).get("/api/v1/me")
-    assert asked.json()["username"] == "bob" and asked.json()["scopes"] == ["view", "annotate"]
+    response = Client(headers={"Authorization": f"Bearer {text}"}).get("/api/v1/me")
+    assert response.json()["username"] == "bob" and response.json()["scopes"] == ["view", "annotate"]
 
 
 def test_nobody_makes_a_token_that_may_more_than_they_may(victor: User, as_user: Callable[[User], Client]) -> None:
     page = as_user(victor).post("/acme/members/tokens/new/", {"name": "More", "scopes": ["launch"], "days": 30})
     assert page.status_code == 422 and not ApiToken.objects.exists()
-    assert "More" in page.content.decode()  # what was typed is kept
+    assert "More" in page.content.decode()  # the form keeps the input
 
 
 def test_a_token_may_what_its_persons_role_covers_at_that_moment(
@@ -70,11 +70,11 @@ def test_a_token_of_one_project_does_not_reach_the_calls_that_the_team_saved_fro
     mary: User, organisation: Organisation, project: Project
 ) -> None:
     saved = SavedCall.objects.create(organisation=organisation, name="Other", tool="list_accounts", arguments={})
-    alone, whole = bearer(mary, organisation, project=project), bearer(mary, organisation)
+    alone, unrestricted = bearer(mary, organisation, project=project), bearer(mary, organisation)
     calls, one = "/api/v1/acme/demo/saved-calls", f"/api/v1/acme/demo/saved-calls/{saved.pk}"
     assert alone.get(calls).status_code == alone.delete(one).status_code == 403
     assert alone.post(f"{one}/rename", {"name": "Mine"}, "application/json").status_code == 403
-    assert [each["name"] for each in whole.get(calls).json()["items"]] == ["Other"]
+    assert [each["name"] for each in unrestricted.get(calls).json()["items"]] == ["Other"]
 
 
 def test_a_token_of_one_team_opens_no_other_of_the_same_person(mary: User, charlie: User, project: Project) -> None:
@@ -131,7 +131,7 @@ def test_a_session_writes_only_with_its_csrf_token(mary: User, project: Project)
     assert given.status_code == 404  # there is no such run
 
 
-def test_too_many_requests_are_told_how_long_to_wait(bob: User, organisation: Organisation, settings: object) -> None:
+def test_too_many_requests_get_the_time_to_wait(bob: User, organisation: Organisation, settings: object) -> None:
     settings.API_RATE = 2
     client = bearer(bob, organisation)
     answers = [client.get("/api/v1/me") for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Pages as the web server makes them: over ASGI, each in one thread, with the server's own time beside it."""
+"""Pages as the web server sends them: over ASGI, each in one thread, with a header of the server's time."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SENT = (
 
 
 def get(url: str, cookies: str = "") -> Answer:
-    """What is answered to a GET: status, headers, body."""
+    """Send a GET request and return the status, the headers and the body."""
     path, _, query = url.partition("?")
 
-    async def asked() -> Answer:
+    async def request() -> Answer:
         headers = [(b"host", b"localhost"), (b"cookie", cookies.encode())]
         scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers}
         browser = ApplicationCommunicator(application, scope)
@@ -42,15 +42,15 @@ def get(url: str, cookies: str = "") -> Answer:
         return head["status"], {name.decode().lower(): value.decode() for name, value in head["headers"]}, body
 
     with ThreadPoolExecutor(1) as apart:  # a browser test may have left an event loop in this thread
-        return apart.submit(asyncio.run, asked()).result()
+        return apart.submit(asyncio.run, request()).result()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_page_tells_how_long_the_server_took() -> None:
     status, headers, body = get("/sign-in/")
     assert status == 200 and b"Sign in" in body and "content-security-policy" in headers
-    told = re.fullmatch(r"app;dur=(\d+\.\d)", headers["server-timing"])
-    assert told and float(told[1]) > 0
+    match = re.fullmatch(r"app;dur=(\d+\.\d)", headers["server-timing"])
+    assert match and float(match[1]) > 0
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,4 +1,4 @@
-"""What an attacker tries at the door: forged forms, `next` that leads away, fixed sessions, names to find."""
+"""Attacks on signing in: forged forms, `next` that leads away, fixed sessions, guesses of user names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .furnished import furnish
 
 AsUser = Callable[[User], Client]
 PASSWORD = "correct horse battery"
-MACHINES = re.compile("worker-|health|ready|metrics|shared")  # a token is asked for, or nothing is changed
+MACHINES = re.compile("worker-|health|ready|metrics|shared")  # these require a token or change nothing
 ELSEWHERE = (
     *("https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "https:evil.example"),
     *("http:///evil.example", "javascript:alert(1)", "/\t/evil.example", "https://testserver@evil.example/"),
@@ -31,7 +31,7 @@ ELSEWHERE = (
 
 
 def addresses(patterns: list[Any], parts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every page of the site with something in each part of its address."""
+    """Yield the name and the address of every page, with a value in each part of the address."""
     for each in patterns:
         if isinstance(each, URLResolver):
             if each.namespace != NAMESPACE:
@@ -91,12 +91,12 @@ def test_a_session_that_was_fixed_before_is_another_after_signing_in(alice: User
 
 
 def test_the_door_says_the_same_of_names_that_are_there_and_names_that_are_not(alice: User) -> None:
-    told = []
+    answers = []
     for name in ("alice", "nobody", "alice@example.com", "nobody@example.com"):
         answer = Client().post(reverse("sign-in"), {"username": name, "password": "wrong"})
         page = re.sub(r'nonce="[^"]*"|name="csrfmiddlewaretoken" value="[^"]*"', "", answer.content.decode())
-        told.append((answer.status_code, page.replace(name, "NAME")))
-    assert len({*told}) == 1
+        answers.append((answer.status_code, page.replace(name, "NAME")))
+    assert len({*answers}) == 1
 
 
 def test_an_account_that_is_closed_is_one_that_never_was(alice: User) -> None:
@@ -108,8 +108,8 @@ def test_an_account_that_is_closed_is_one_that_never_was(alice: User) -> None:
 
 def test_a_passkey_of_nobody_and_nonsense_are_refused_alike(alice: User) -> None:
     client = Client()
-    asked = client.get(reverse("mfa_login_webauthn"), headers={"Accept": "application/json"}).json()
-    assert asked["request_options"]["publicKey"]["userVerification"] == "required"
+    options = client.get(reverse("mfa_login_webauthn"), headers={"Accept": "application/json"}).json()
+    assert options["request_options"]["publicKey"]["userVerification"] == "required"
     handle = {"response": {"userHandle": "MQ"}, "id": "x", "rawId": "eA", "type": "public-key"}
     for sent in ("", "{}", "[]", "null", "x", json.dumps(handle), json.dumps({"response": {"userHandle": None}})):
         answer = client.post(reverse("mfa_login_webauthn"), {"credential": sent, "next": "/acme/"}, follow=True)
@@ -129,7 +129,7 @@ def test_a_link_that_is_made_names_no_host_that_somebody_sent(
     assert Invitation.objects.count() == 1, "the first of them was refused"
 
 
-def test_the_text_of_an_invitation_is_told_to_no_other_site_and_to_no_log(
+def test_the_text_of_an_invitation_reaches_no_other_site_and_no_log(
     alice: User, organisation: Organisation, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, text = invitations.invite(organisation, alice, InvitationRequest(role="viewer"))

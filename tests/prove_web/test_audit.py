@@ -1,4 +1,4 @@
-"""The audit log: what people do is written down with who, what and where; its owners alone read it, and no secrets."""
+"""The audit log: it records who did what and where, only owners read it, and it holds no secrets."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from prove_web.api.models import ApiToken
 from prove_web.api.tokens import issue
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State
-from prove_web.review import reviewing
+from prove_web.review import review_services
 from prove_web.review.models import Queue
 from prove_web.sharing import links
 from prove_web.sharing.models import Deletion, Share
-from prove_web.sharing.purging import purge
 from prove_web.sharing.share_scope import SharedPage
 from prove_web.sharing.soft_delete import delete
+from prove_web.sharing.trash_purge import purge
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.enrolment import enrol
 from prove_web.workers.models import Enrolment
@@ -53,7 +53,7 @@ def log(client: Client, organisation: Organisation, **narrow: str) -> str:
 
 
 def deeds(page: str) -> list[str]:
-    """Who did what, in short, of each entry on a page."""
+    """Return the actor and the action of each entry on a page."""
     return re.findall(r"<strong>(\w[\w ]*)</strong> ([\w ]+) <span", page)
 
 
@@ -62,7 +62,7 @@ def table(client: Client, organisation: Organisation, **narrow: str) -> list[dic
     return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
 
 
-def test_a_change_of_role_is_told_with_who_before_and_after(
+def test_a_change_of_role_is_logged_with_its_actor_and_both_roles(
     as_user: AsUser, alice: User, bob: User, organisation: Organisation
 ) -> None:
     member = Membership.objects.get(user=bob)
@@ -80,9 +80,9 @@ def test_what_is_done_in_a_project_is_found_by_person_deed_project_and_date(
 ) -> None:
     settings.PROVE_DATA = tmp_path
     furnish(project, mary)
-    Entry.objects.filter(actor=mary).delete()  # of what the furniture needed
+    Entry.objects.filter(actor=mary).delete()  # the entries of furnish()
     client, run = as_user(alice), Run.objects.get()
-    with audit.acting(mary):
+    with audit.override_actor(mary):
         audit.note(None, "resumed", run, project.organisation)
     Entry.objects.filter(did="resumed").update(timestamp=timezone.now() - timedelta(days=3))
     organisation, all_of_it = project.organisation, deeds(log(client, project.organisation))
@@ -102,7 +102,7 @@ def test_launching_stopping_and_resuming_link_to_the_run(
 ) -> None:
     settings.PROVE_DATA = tmp_path
     furnish(project, mary)
-    Entry.objects.filter(actor=mary).delete()  # of what the furniture needed
+    Entry.objects.filter(actor=mary).delete()  # the entries of furnish()
     run, client = Run.objects.get(), as_user(mary)
     type(run.job).objects.filter(pk=run.job_id).update(state="queued")
     for what, form in (("job-stop", {"level": "after_step"}), ("job-resume", {})):
@@ -112,15 +112,15 @@ def test_launching_stopping_and_resuming_link_to_the_run(
     assert f'href="{run.get_absolute_url()}"' in log(as_user(alice), project.organisation)
 
 
-def test_labels_are_told_with_what_they_were(as_user: AsUser, alice: User, bob: User, project: Project) -> None:
+def test_labels_are_logged_with_their_former_values(as_user: AsUser, alice: User, bob: User, project: Project) -> None:
     queue = queue_of(project, alice, 1)
     item = queue.items.get()
-    reviewing.finish(item, bob, given(item, bob, "accept"))
-    reviewing.undo(item, bob)
-    reviewing.finish(item, bob, given(item, bob, "reject"))
-    told = [(entry.did, entry.actor, entry.changes) for entry in Entry.objects.filter(actor=bob)]
-    assert [did for did, _, _ in told] == ["reviewed", "took back the review of", "reviewed"]
-    assert told[0][2]["answers"][0]["verdict"] == "accept" and told[0][2]["answers"][1]["verdict"] == "reject"
+    review_services.finish(item, bob, given(item, bob, "accept"))
+    review_services.undo(item, bob)
+    review_services.finish(item, bob, given(item, bob, "reject"))
+    logged = [(entry.did, entry.actor, entry.changes) for entry in Entry.objects.filter(actor=bob)]
+    assert [did for did, _, _ in logged] == ["reviewed", "took back the review of", "reviewed"]
+    assert logged[0][2]["answers"][0]["verdict"] == "accept" and logged[0][2]["answers"][1]["verdict"] == "reject"
 
 
 def test_a_stranger_who_joins_is_the_one_who_did_it(alice: User, organisation: Organisation) -> None:
@@ -138,7 +138,7 @@ def test_a_stranger_who_joins_is_the_one_who_did_it(alice: User, organisation: O
     assert (signed_in.did, signed_in.actor) == ("signed in as", found.actor)
 
 
-def test_what_people_change_in_how_they_sign_in_is_told_to_the_owners_of_their_teams(
+def test_changes_of_how_people_sign_in_are_logged_for_the_owners_of_their_teams(
     as_user: AsUser, bob: User, organisation: Organisation, django_capture_on_commit_callbacks: Any
 ) -> None:
     client, password = as_user(bob), "staple battery horse"
@@ -149,9 +149,9 @@ def test_what_people_change_in_how_they_sign_in_is_told_to_the_owners_of_their_t
     with django_capture_on_commit_callbacks(execute=True):
         client.post(reverse("mfa_activate_totp"), {"code": code(secret)})
     client.post(reverse("mfa_deactivate_totp"))
-    told = list(Entry.objects.filter(actor=bob, organisation=organisation).values_list("did", "object_repr"))
+    logged = list(Entry.objects.filter(actor=bob, organisation=organisation).values_list("did", "object_repr"))
     words = ["took away a second factor of", "set up a second factor of", "changed the password of"]
-    assert told == [(word, "bob") for word in words]
+    assert logged == [(word, "bob") for word in words]
     assert password not in str(list(Entry.objects.values())) and secret not in str(list(Entry.objects.values()))
     assert not Entry.objects.exclude(organisation=organisation).filter(actor=bob).exists()
 
@@ -164,7 +164,7 @@ def test_any_day_narrows_the_log(as_user: AsUser, alice: User, project: Project,
     assert "made" in log(client, project.organisation, since="0001-01-01", until="9999-12-31")
 
 
-def test_whatever_lets_programs_machines_and_guests_in_is_told_with_its_end(
+def test_access_of_programs_machines_and_guests_is_logged_with_its_end(
     as_user: AsUser, alice: User, project: Project
 ) -> None:
     client, team = as_user(alice), project.organisation
@@ -175,14 +175,14 @@ def test_whatever_lets_programs_machines_and_guests_in_is_told_with_its_end(
         client.post(reverse("api-token-revoke", args=["acme", token.pk]))
         client.post(reverse("enrolment-revoke", args=[*project.path, machine.pk]))
         client.post(reverse("share-withdraw", args=[*project.path, share.pk]))
-    told = [(row["did"], row["kind"]) for row in table(client, team)]
-    assert told[:6] == [
+    logged = [(row["did"], row["kind"]) for row in table(client, team)]
+    assert logged[:6] == [
         *[("withdrew", "share link"), ("revoked", "machine"), ("revoked", "API token")],
         *[("shared", "share link"), ("enrolled", "machine"), ("made", "API token")],
     ]
     assert [row["person"] for row in table(client, team)][:3] == ["alice"] * 3
-    kept = str(list(Entry.objects.values()))
-    assert not {token.hash, machine.hash, share.hash} & {*re.findall(r"\w+", kept)}
+    stored = str(list(Entry.objects.values()))
+    assert not {token.hash, machine.hash, share.hash} & {*re.findall(r"\w+", stored)}
 
 
 def test_no_secret_is_ever_written_down(
@@ -195,9 +195,9 @@ def test_no_secret_is_ever_written_down(
     page = client.post(
         reverse("session-token", args=[*project.path, names["session"]]), {"name": "Desk", "writes": "on"}
     ).content.decode()
-    kept = str(list(Entry.objects.values()))
+    stored = str(list(Entry.objects.values()))
     secrets = [added.password, text, invitation.hash, alice.password, *re.findall(r"/mcp/s/([\w-]{20,})", page)]
-    assert [secret for secret in secrets if secret in kept] == []
+    assert [secret for secret in secrets if secret in stored] == []
     assert "hash" not in {name for each in MODELS.values() for name in each.fields.split()}
 
 
@@ -224,9 +224,9 @@ def test_a_page_of_the_log_takes_as_many_queries_however_many_entries_there_are(
     log(client, project.organisation)
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queries:
         page = log(client, project.organisation)
-    assert len(asked) <= 12
+    assert len(queries) <= 12
     assert ("1 to 50 of" in page) is (number == 60)
 
 
@@ -266,7 +266,7 @@ def test_what_is_deleted_archived_and_closed_is_called_so_and_its_undoing_too(al
             assert (newest().did, newest().object_repr) == (word, str(thing))
 
 
-def test_what_leaves_the_site_and_who_is_let_in_is_told_without_its_secrets(
+def test_what_leaves_the_site_and_who_is_let_in_is_logged_without_its_secrets(
     as_user: AsUser, alice: User, project: Project, settings: Any, tmp_path: Any
 ) -> None:
     settings.PROVE_DATA = tmp_path
@@ -279,7 +279,7 @@ def test_what_leaves_the_site_and_who_is_let_in_is_told_without_its_secrets(
         reverse("share-withdraw", args=["acme", "demo", names["share"]]): "withdrew",
     }
     for url, did in posted.items():
-        for _ in range(2):  # and once, however often it is asked for
+        for _ in range(2):  # logged once, however often it is requested
             assert client.post(url).status_code == 302
         assert (newest().did, newest().actor) == (did, alice)
     assert Entry.objects.filter(did__in=["revoked", "withdrew"]).count() == len(posted)
@@ -291,7 +291,7 @@ def test_what_leaves_the_site_and_who_is_let_in_is_told_without_its_secrets(
     assert [each for each in hashes if each in written] == []
 
 
-def test_what_is_done_to_runs_on_their_table_and_in_the_bin_is_told_run_by_run(
+def test_what_is_done_to_runs_on_their_table_and_in_the_bin_is_logged_run_by_run(
     as_user: AsUser, alice: User, project: Project, settings: Any, tmp_path: Any
 ) -> None:
     settings.PROVE_DATA = tmp_path
@@ -316,7 +316,7 @@ def test_an_entry_outlives_its_project_and_its_people(
 ) -> None:
     settings.PROVE_DATA = tmp_path
     queue_of(project, mary, 1)
-    with audit.acting(mary):
+    with audit.override_actor(mary):
         Queue.objects.first().delete()
     gone = project.pk
     project.jobs.all().delete()
@@ -332,7 +332,7 @@ def test_what_a_program_does_is_the_sites_doing(organisation: Organisation) -> N
     Project.objects.create(organisation=organisation, slug="made", name="Made")
     found = newest()
     assert (found.actor, found.cid, found.remote_addr, found.did) == (None, None, None, "made")
-    with audit.acting(AnonymousUser()):
+    with audit.override_actor(AnonymousUser()):
         Project.objects.create(organisation=organisation, slug="again", name="Again")
     assert newest().actor is None
 

@@ -25,7 +25,16 @@ from prove_web.accounts.models import Project, User
 from prove_web.environments.models import Environment
 from prove_web.experiments.models import RolloutGroup, Run
 from prove_web.experiments.rollout_index import record_rollouts
-from prove_web.experiments.tool_outcomes import Range, counts_in, lines_of, narrowed, ordered, sections, tenth, worst
+from prove_web.experiments.tool_outcomes import (
+    Range,
+    counts_in,
+    filter_lines,
+    lines_of,
+    list_worst_tools,
+    sections,
+    sort_lines,
+    tenth,
+)
 from training_worker.prove.outcomes import OUTCOMES, outcomes
 from training_worker.prove.store.parquet import write
 from training_worker.prove.store.steps import ROWS, SCHEMA, read_short
@@ -57,8 +66,8 @@ def address(run: Run, name: str, *parts: Any) -> str:
     return reverse(name, args=[*run.project.path, run.number, *parts])
 
 
-def read(client: Client, url: str, status: int = 200, **asked: Any) -> str:
-    answer = client.get(url, asked)
+def read(client: Client, url: str, status: int = 200, **query: Any) -> str:
+    answer = client.get(url, query)
     assert answer.status_code == status
     return answer.content.decode()
 
@@ -72,7 +81,7 @@ def truth(example: Example) -> list[ToolCall]:
 
 
 def wrong(example: Example) -> Rollout:
-    """The first call of the ground truth, then one that the servers do not know."""
+    """Make the first call of the ground truth, then a call of an unknown tool."""
     return calling(example, truth(example)[0], ToolCall("no_such_tool", {}))
 
 
@@ -108,13 +117,13 @@ def test_every_call_and_every_need_is_counted_once(run: Run) -> None:
             expected[name if name != "no_such_tool" else "", word] += 1
         needs = tools(chain()) if one.example == chain().id else set()
         expected.update((name, "untried") for name in needs - set(names))
-    told = {(tool, word): counts[at] for tool, counts in found.items() for at, word in enumerate(OUTCOMES)}
-    assert Counter(told) == expected
+    counted = {(tool, word): counts[at] for tool, counts in found.items() for at, word in enumerate(OUTCOMES)}
+    assert Counter(counted) == expected
 
 
 def test_a_line_adds_up_and_its_shares_do(run: Run) -> None:
     keep_rollouts(run, STEP, four(chain()))
-    for line in narrowed(lines_of(counts_in(run, Range(1, STEP)), None, ["banking"])):
+    for line in filter_lines(lines_of(counts_in(run, Range(1, STEP)), None, ["banking"])):
         assert sum(cell.count for cell in line.cells) == line.chances == line.calls + line.counts[-1]
         assert sum(cell.share or 0 for cell in line.cells) == pytest.approx(1)
 
@@ -129,15 +138,15 @@ SORTS = st.sampled_from(["", "tool", "-tool", "chances", "-chances", *OUTCOMES, 
 @given(now=COUNTS, before=st.none() | COUNTS, sort=SORTS)
 def test_a_server_is_the_sum_of_its_tools_and_no_line_is_lost_by_sorting(now: Any, before: Any, sort: str) -> None:
     lines = lines_of(now, before, ["banking", "calendar"])
-    shown = narrowed(lines, seen=False)
-    made = sections(shown, sort)
-    assert sorted(line.tool for one in made for line in one.lines) == sorted(line.tool for line in shown)
+    visible = filter_lines(lines, seen=False)
+    made = sections(visible, sort)
+    assert sorted(line.tool for one in made for line in one.lines) == sorted(line.tool for line in visible)
     for one in made:
-        assert one.whole.counts == tuple(sum(line.counts[at] for line in one.lines) for at in range(6))
-    values = [line.of("state").share for line in ordered(shown, "-state")]
+        assert one.total.counts == tuple(sum(line.counts[at] for line in one.lines) for at in range(6))
+    values = [line.get_cell("state").share for line in sort_lines(visible, "-state")]
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=True) and values[: len(known)] == known
-    assert set(worst(shown, 3)) <= {line.tool for line in shown if line.lacking}
+    assert set(list_worst_tools(visible, 3)) <= {line.tool for line in visible if line.lacking}
 
 
 @given(st.integers(1, 400), st.integers(0, 400))
@@ -155,27 +164,27 @@ def test_the_map_names_each_outcome_and_leads_to_its_rollouts(run: Run, victors:
     keep_rollouts(run, STEP, four(chain()))
     text = read(victors, address(run, "run-outcomes"))
     assert "Column definitions" in text and 'role="grid"' in text
-    found = re.findall(r'<a href="([^"]+)" data-told title="([^"]+)"', text)
+    found = re.findall(r'<a href="([^"]+)" data-description title="([^"]+)"', text)
     assert found
-    for where, told in found:
+    for where, title in found:
         page = victors.get(where.replace("&amp;", "&"))
-        assert page.context["told"], where
-        tool, outcome = re.match(r"(\S+), ([\w ]+): (\d+) of", told).group(1, 2)
+        assert page.context["results"], where
+        tool, outcome = re.match(r"(\S+), ([\w ]+): (\d+) of", title).group(1, 2)
         if outcome == "not called":
-            assert all(tool not in hit.tools for hit in page.context["told"])
+            assert all(tool not in hit.tools for hit in page.context["results"])
         else:
-            assert all(tool in hit.tools for hit in page.context["told"])
+            assert all(tool in hit.tools for hit in page.context["results"])
 
 
-def test_ranges_are_compared_and_kept_within_the_run(run: Run, victors: Client) -> None:
+def test_ranges_are_compared_and_limited_to_the_run(run: Run, victors: Client) -> None:
     keep_rollouts(run, 1, [lazy(chain())] * 4)
     keep_rollouts(run, 4, [good(chain())] * 4)
     url, tool = address(run, "run-outcomes"), truth(chain())[0].name
-    asked = {"from": 4, "to": 99, "against_from": 0, "against_to": 1}
-    page = victors.get(url, asked)
+    query = {"from": 4, "to": 99, "against_from": 0, "against_to": 1}
+    page = victors.get(url, query)
     assert page.context["steps"] == Range(4, 4) and page.context["against"] == Range(1, 1)
     [line] = [line for one in page.context["sections"] for line in one.lines if line.tool == tool]
-    assert line.of("succeeded").change == 1.0 and line.of("untried").change == -1.0
+    assert line.get_cell("succeeded").change == 1.0 and line.get_cell("untried").change == -1.0
     for odd in (
         {"from": "x"},
         {"to": "9" * 30},
@@ -189,11 +198,11 @@ def test_ranges_are_compared_and_kept_within_the_run(run: Run, victors: Client) 
 def test_all_tools_that_are_switched_on_are_there_on_demand(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, four(chain()))
     url = address(run, "run-outcomes")
-    some, whole = victors.get(url).context["shown"], victors.get(url, {"all": 1}).context["shown"]
-    assert some < 20 and whole == 344  # all of them, and what is none
+    some, total = victors.get(url).context["matching"], victors.get(url, {"all": 1}).context["matching"]
+    assert some < 20 and total == 344  # all tools, and the line of unknown tools
     Environment.objects.create(project=run.project, off=["filesystem"])
-    assert victors.get(url, {"all": 1}).context["shown"] == whole - 40
-    assert victors.get(url, {"all": 1, "server": "banking"}).context["shown"] == 17
+    assert victors.get(url, {"all": 1}).context["matching"] == total - 40
+    assert victors.get(url, {"all": 1, "server": "banking"}).context["matching"] == 17
     assert "No matching tools in these steps" in read(victors, url, q="zzz")
 
 
@@ -210,14 +219,14 @@ def test_failing_tools_lead_to_more_data_for_who_may_make_it(
     assert new not in read(victors, address(run, "run-outcomes"))
 
 
-def test_steps_from_before_outcomes_were_told_are_counted_when_somebody_looks(run: Run, victors: Client) -> None:
+def test_steps_from_before_outcomes_were_stored_are_counted_when_somebody_looks(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, four(chain()))
     expected = counts_in(run, Range(1, STEP))
-    told = [row.rollouts for row in run.groups.all()]
+    stored = [row.rollouts for row in run.groups.all()]
     forget(run)
     assert counts_in(run, Range(1, STEP)) == {}
     assert victors.get(address(run, "run-outcomes")).context["left"] == 0
-    assert counts_in(run, Range(1, STEP)) == expected and [row.rollouts for row in run.groups.all()] == told
+    assert counts_in(run, Range(1, STEP)) == expected and [row.rollouts for row in run.groups.all()] == stored
 
 
 def test_a_step_whose_file_is_gone_stays_uncounted_and_the_page_says_so(run: Run, victors: Client) -> None:
@@ -228,16 +237,16 @@ def test_a_step_whose_file_is_gone_stays_uncounted_and_the_page_says_so(run: Run
 
 
 def forget(run: Run) -> None:
-    """As a worker and a site of before left it: neither file nor index tells of outcomes."""
+    """Restore the state of an older worker and site: neither file nor index has outcomes."""
     for row in run.groups.all():
-        row.rollouts = {name: told for name, told in row.rollouts.items() if name not in ("outcomes", "untried")}
+        row.rollouts = {name: values for name, values in row.rollouts.items() if name not in ("outcomes", "untried")}
         row.save()
-    run.kept.update(outcomes=None)
+    run.stored_steps.update(outcomes=None)
     rewrite(run, outcomes=None)
 
 
 def rewrite(run: Run, **columns: pa.Array | None) -> None:
-    """The file of the step with another column in place of one, or without it."""
+    """Replace columns of the step's file, or remove them."""
     file = run.job.out / "rollouts" / "step-000004.parquet"
     table = read_short(file, SCHEMA.names)
     for name, values in columns.items():
@@ -252,17 +261,17 @@ def test_a_worker_of_before_is_understood(run: Run, victors: Client) -> None:
     file = {"file": "step-000001.parquet", "digest": "", "bytes": 1, "tokens": "", "tokens_digest": ""}
     record_rollouts(run, {1: {**file, "groups": [group]}})
     assert RolloutGroup.objects.get(run=run).rollouts.keys() == {*lists, "tools"}
-    assert run.kept.get().outcomes is None
+    assert run.stored_steps.get().outcomes is None
     assert read(victors, address(run, "run-rollouts"), q="outcome:state")
     assert read(victors, address(run, "run-rollouts"))
 
 
-def test_an_outcome_is_one_of_a_call_of_the_tool_that_is_asked_for(run: Run, victors: Client) -> None:
+def test_an_outcome_belongs_to_a_call_of_the_requested_tool(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, four(chain()))
     url, tool = address(run, "run-rollouts"), truth(chain())[0].name
 
     def found(q: str) -> list[int]:
-        return [hit.index for hit in victors.get(url, {"q": q}).context["told"]]
+        return [hit.index for hit in victors.get(url, {"q": q}).context["results"]]
 
     assert found("outcome:schema") == [3] and found(f"tool:{tool} outcome:schema") == []
     assert found(f"untried:{tool}") == [2] and found("untried:zzz") == []
@@ -276,16 +285,16 @@ def test_a_step_is_narrowed_and_sorted_by_its_address(run: Run, victors: Client)
     keep_rollouts(run, STEP, [*four(chain()), *[good(abstention())] * 4])
     url = address(run, "rollouts", STEP)
 
-    def shown(**asked: Any) -> list[int]:
-        return [member.index for member in victors.get(url, {"view": "list", **asked}).context["members"]]
+    def visible(**query: Any) -> list[int]:
+        return [member.index for member in victors.get(url, {"view": "list", **query}).context["members"]]
 
     rewards = {i + 1: one.reward.total for i, one in enumerate([*four(chain()), *[good(abstention())] * 4])}
-    assert shown() == list(range(1, 9))
-    assert shown(sort="-reward") == sorted(rewards, key=lambda i: (-rewards[i], i))
-    assert shown(sort="reward", low=1.0, high=1.0) == [5, 6, 7, 8]
-    assert shown(component="coverage", below=0.5, high=0.99)[0] == 2
-    assert shown(tool=truth(chain())[0].name) == [1, 3, 4] and shown(outcome="schema") == [3]
-    assert shown(end="tokens") == [] and shown(example=abstention().id) == [5, 6, 7, 8]
+    assert visible() == list(range(1, 9))
+    assert visible(sort="-reward") == sorted(rewards, key=lambda i: (-rewards[i], i))
+    assert visible(sort="reward", low=1.0, high=1.0) == [5, 6, 7, 8]
+    assert visible(component="coverage", below=0.5, high=0.99)[0] == 2
+    assert visible(tool=truth(chain())[0].name) == [1, 3, 4] and visible(outcome="schema") == [3]
+    assert visible(end="tokens") == [] and visible(example=abstention().id) == [5, 6, 7, 8]
     groups = victors.get(url, {"outcome": "schema"}).context["groups"]
     assert [[member.index for member in group.visible_members] for group in groups] == [[3]]
     assert len(groups[0].members) == 4
@@ -302,8 +311,8 @@ def test_what_is_filtered_is_exported(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, [good(chain()), lazy(chain()), evil, broken(chain())])
     where = [address(run, "rollouts-export", STEP, each) for each in ("csv", "jsonl")]
 
-    def got(url: str, **asked: Any) -> str:
-        return b"".join(victors.get(url, asked).streaming_content).decode()
+    def got(url: str, **query: Any) -> str:
+        return b"".join(victors.get(url, query).streaming_content).decode()
 
     lines = [json.loads(line) for line in got(where[1], sort="-reward").splitlines()]
     rewards = [line["reward"] for line in lines]
@@ -392,7 +401,7 @@ def test_rollouts_of_before_the_store_have_groups_too(run: Run, victors: Client)
     )
 
 
-def test_odd_rewards_and_what_a_model_writes_are_shown_as_text(run: Run, victors: Client) -> None:
+def test_odd_rewards_and_what_a_model_writes_are_escaped(run: Run, victors: Client) -> None:
     call = ToolCall(EVIL, {EVIL: EVIL, "long": "x" * 60_000, "nested": [EVIL] * 3})
     keep_rollouts(run, STEP, [calling(chain(), call), calling(chain(), call, call), good(chain()), good(chain())])
     rewrite(run, reward=pa.array([0.5, 0.0, float("nan"), float("inf")]))
@@ -408,7 +417,7 @@ def test_odd_rewards_and_what_a_model_writes_are_shown_as_text(run: Run, victors
 
 
 def long(at: int) -> Rollout:
-    """Thirty calls of which the first few are shared."""
+    """Return a rollout of thirty calls that shares the first few with others."""
     made = [
         ExecutedCall(ToolCall("list_accounts", {"at": n, "of": at if n > at % 7 else 0}), 3, "{}") for n in range(30)
     ]
@@ -433,8 +442,8 @@ def test_every_rollout_ends_in_one_branch_of_the_drawing(run: Run, victors: Clie
     run.config["group"] = len(made)
     run.save()
     keep_rollouts(run, STEP, [calling(chain(), *(ToolCall(name, {}) for name in names)) for names in made])
-    asked = {"by": "tool"} if by_tool else {}
-    root = victors.get(address(run, "rollout-group", STEP, 1), asked).context["root"]
+    query = {"by": "tool"} if by_tool else {}
+    root = victors.get(address(run, "rollout-group", STEP, 1), query).context["root"]
 
     def ends(branch: Any, before: tuple[str, ...] = ()) -> list[tuple[int, tuple[str, ...]]]:
         here = (*before, *(call.tool for call in branch.calls))

@@ -1,4 +1,4 @@
-"""Backups: a site in use comes back with the same pages; what is damaged, foreign or in the way is refused."""
+"""Backups: a restored site has the same pages; damaged and foreign backups and used folders are refused."""
 
 import hashlib
 import io
@@ -22,7 +22,7 @@ from django.core.management import CommandError, call_command
 
 from prove_web.operations.backups import archive, contents, manifest
 from prove_web.operations.backups.archive import BackupFailed
-from prove_web.operations.backups.restoring import STAGING, restore
+from prove_web.operations.backups.restore_backup import STAGING, restore
 from prove_web.supervisor.checks import DATA_VERSION
 
 pytestmark = pytest.mark.skipif("PROVE_TEST_DATABASE" in os.environ, reason="about SQLite files")
@@ -60,7 +60,7 @@ print(json.dumps(shown))
 
 
 def manage(data: Path, *words: str) -> str:
-    """One line of a person who runs the site."""
+    """Run a management command on a data folder; return its output."""
     environment = {**os.environ, "PROVE_DATA": str(data), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True
@@ -75,18 +75,18 @@ def shell(data: Path, code: str) -> str:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    """A data folder with a little of everything, and the pages it shows."""
+    """A data folder with a little of everything, and its pages."""
     data = tmp_path_factory.mktemp("site")
     shutil.copy(migrated, data / "prove.sqlite3")
-    shown = json.loads(shell(data, BEGIN + PAGES).splitlines()[-1])
+    pages = json.loads(shell(data, BEGIN + PAGES).splitlines()[-1])
     for name in ("cache/rollouts/old", "logs/web.log", "valkey/appendonly", "jobs/x/out/checkpoints/one/model"):
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_text("something")
     (data / "linked").symlink_to("/etc/passwd")
     (data / "gateway").mkdir(exist_ok=True)
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(data / "gateway" / "gateway.sock"))  # as the gateway has one while it runs
-        yield data, shown
+        listening.bind(str(data / "gateway" / "gateway.sock"))  # as the running gateway has one
+        yield data, pages
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def in_use(site: tuple[Path, dict[str, str]]) -> Iterator[Path]:
 
 
 def names(file: Path) -> set[str]:
-    with archive.opened(file) as tar:
+    with archive.open_archive(file) as tar:
         return {member.name for member in tar}
 
 
@@ -129,9 +129,11 @@ def test_a_site_in_use_comes_back_with_the_same_pages(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and "secrets" in said
     assert "Links are not backed up: linked" in said
     assert sorted(tmp_path.iterdir()) == [file], "nothing else is left"
-    kept = names(file)
-    assert {"about.json", "database", "manifest.json", "files/secret_key"} <= kept
-    assert not [name for name in kept if name.startswith(("files/cache", "files/logs", "files/valkey", "files/linked"))]
+    stored = names(file)
+    assert {"about.json", "database", "manifest.json", "files/secret_key"} <= stored
+    assert not [
+        name for name in stored if name.startswith(("files/cache", "files/logs", "files/valkey", "files/linked"))
+    ]
     assert "Restored" in manage(back, "restore", str(file))
     assert json.loads(shell(back, PAGES)) == site[1]
     assert (back / "secret_key").read_text() == (in_use / "secret_key").read_text()
@@ -145,15 +147,15 @@ def test_a_site_in_use_comes_back_with_the_same_pages(
 def test_what_is_large_can_be_left_out(site: tuple[Path, dict[str, str]]) -> None:
     data = site[0]
 
-    def kept(*without: str) -> set[str]:
+    def included(*without: str) -> set[str]:
         return {name for name, _ in contents.files(data, data / "prove.sqlite3", frozenset(without))}
 
-    everything = kept()
+    everything = included()
     assert not {name for name in everything if name.startswith("prove.sqlite3")}, "the database is kept apart"
     for part in contents.PARTS:
-        left = everything - kept(part)
+        left = everything - included(part)
         assert left and all(f"/out/{part}/" in name for name in left)
-    assert "jobs/x/out/checkpoints/one/model" in kept("rollouts") - kept("checkpoints")
+    assert "jobs/x/out/checkpoints/one/model" in included("rollouts") - included("checkpoints")
 
 
 ABOUT = {"format": manifest.FORMAT, "data_version": DATA_VERSION, "made_at": "2026-01-01T00:00:00Z"}
@@ -169,8 +171,8 @@ def member(name: str, content: bytes = b"", **more: Any) -> Member:
     return info, content
 
 
-def told(*members: Member) -> Member:
-    """The manifest of these."""
+def manifest_of(*members: Member) -> Member:
+    """Return the manifest of these members."""
     listed = {one.name: {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()} for one, text in members}
     return member("manifest.json", json.dumps({"members": listed, "gone": []}).encode())
 
@@ -188,7 +190,7 @@ def packed(file: Path, *members: Member) -> Path:
 
 @pytest.fixture
 def refused(db: None, settings: Any, tmp_path: Path) -> Callable[..., str]:
-    """Why a backup of these members is refused; nothing of it may be left, here or elsewhere."""
+    """Return why a backup of these members is refused; the refusal leaves no file behind."""
     settings.PROVE_DATA = tmp_path / "deep" / "data"
 
     def why(*members: Member, cut: int = 0) -> str:
@@ -219,36 +221,36 @@ OUTSIDE = [
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_name_that_leads_elsewhere_is_refused(name: str, refused: Callable[..., str]) -> None:
     odd = member(name, b"x")
-    assert "contains the invalid path" in refused(about(), odd, told(about(), odd))
+    assert "contains the invalid path" in refused(about(), odd, manifest_of(about(), odd))
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
 def test_what_is_no_plain_file_is_refused(kind: bytes, refused: Callable[..., str]) -> None:
     odd = member("files/odd", type=kind, linkname="/etc/passwd")
-    assert "not a regular file" in refused(about(), odd, told(about(), odd))
+    assert "not a regular file" in refused(about(), odd, manifest_of(about(), odd))
 
 
 def test_a_file_that_comes_twice_is_refused(refused: Callable[..., str]) -> None:
     twice = member("files/a", b"x")
-    assert "twice" in refused(about(), twice, twice, told(about(), twice))
+    assert "twice" in refused(about(), twice, twice, manifest_of(about(), twice))
 
 
 def test_a_file_that_is_another_than_was_put_there_is_refused(refused: Callable[..., str]) -> None:
     put, found = member("files/a", b"what was"), member("files/a", b"what is!")
-    assert "files/a in the backup does not match its checksum" in refused(about(), found, told(about(), put))
-    assert "files/a in the backup does not match its checksum" in refused(about(), told(about(), put))
-    assert "files/a in the backup does not match its checksum" in refused(about(), put, told(about()))
+    assert "files/a in the backup does not match its checksum" in refused(about(), found, manifest_of(about(), put))
+    assert "files/a in the backup does not match its checksum" in refused(about(), manifest_of(about(), put))
+    assert "files/a in the backup does not match its checksum" in refused(about(), put, manifest_of(about()))
 
 
 def test_a_backup_that_was_cut_short_is_refused(refused: Callable[..., str]) -> None:
     file = member("files/a", os.urandom(5000))
     assert "no manifest" in refused(about(), file)
-    assert "is it complete" in refused(about(), file, told(about(), file), cut=3000)
+    assert "is it complete" in refused(about(), file, manifest_of(about(), file), cut=3000)
 
 
 def test_a_database_that_is_damaged_is_refused(refused: Callable[..., str]) -> None:
     broken = member("database", b"SQLite format 3\0" + b"\xff" * 5000)
-    assert "the database in the backup is damaged" in refused(about(), broken, told(about(), broken))
+    assert "the database in the backup is damaged" in refused(about(), broken, manifest_of(about(), broken))
 
 
 @pytest.mark.parametrize(
@@ -264,15 +266,15 @@ def test_a_database_that_is_damaged_is_refused(refused: Callable[..., str]) -> N
 def test_a_backup_that_this_site_cannot_take_is_refused(
     changed: dict[str, Any], words: str, refused: Callable[..., str]
 ) -> None:
-    assert words in refused(about(**changed), told())
+    assert words in refused(about(**changed), manifest_of())
 
 
 def test_nothing_is_written_over(db: None, settings: Any, tmp_path: Path) -> None:
-    """By the commands, as a person calls them: each says in one line what is in the way."""
+    """Each command names in one line what is in the way."""
     settings.PROVE_DATA = tmp_path / "data"
     settings.PROVE_DATA.mkdir()
     (settings.PROVE_DATA / "results").write_text("of a year")
-    file = packed(tmp_path / "site.tar.gz", about(), told(about()))
+    file = packed(tmp_path / "site.tar.gz", about(), manifest_of(about()))
     before = file.read_bytes()
     with pytest.raises(
         CommandError, match=r"data is not empty \(it contains results\): set PROVE_DATA to an empty folder"
@@ -292,36 +294,40 @@ def test_what_is_no_backup_at_all_is_refused(refused: Callable[..., str], tmp_pa
 
 
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "a.tar.zst"])
-def test_an_archive_is_what_was_written_and_appears_whole_or_not_at_all(name: str, tmp_path: Path) -> None:
+def test_an_archive_is_what_was_written_and_appears_complete_or_not_at_all(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
-    with archive.written(file) as made:
+    with archive.create_archive(file) as made:
         made.text("one", b"text")
         assert not file.exists()
-    with archive.opened(file) as tar:
+    with archive.open_archive(file) as tar:
         assert [(one.name, tar.extractfile(one).read()) for one in tar] == [("one", b"text")]
-    with pytest.raises(KeyError), archive.written(tmp_path / f"other-{name}"):
+    with pytest.raises(KeyError), archive.create_archive(tmp_path / f"other-{name}"):
         raise KeyError
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_file_that_grows_is_kept_as_it_was_when_it_was_opened(tmp_path: Path) -> None:
+def test_a_file_that_grows_is_stored_as_it_was_when_it_was_opened(tmp_path: Path) -> None:
     growing = tmp_path / "log"
     growing.write_bytes(b"before")
-    with archive.written(tmp_path / "a.tar.gz") as made, growing.open("rb") as opened, growing.open("ab") as more:
+    with (
+        archive.create_archive(tmp_path / "a.tar.gz") as made,
+        growing.open("rb") as opened,
+        growing.open("ab") as more,
+    ):
         size = os.fstat(opened.fileno()).st_size
         more.write(b" and after")
         made.add("log", opened, size, 0o600, 0)
         more.flush()
-    with archive.opened(tmp_path / "a.tar.gz") as tar:
+    with archive.open_archive(tmp_path / "a.tar.gz") as tar:
         assert [tar.extractfile(one).read() for one in tar] == [b"before"]
 
 
 def test_a_checkpoint_that_vanished_while_it_was_read_is_not_half_there(tmp_path: Path) -> None:
-    from prove_web.operations.backups.restoring import drop_torn_checkpoints
+    from prove_web.operations.backups.restore_backup import drop_torn_checkpoints
 
-    torn, whole = (tmp_path / "jobs/x/out/checkpoints" / name for name in ("checkpoint-1", "checkpoint-2"))
-    for folder in (torn, whole):
+    torn, intact = (tmp_path / "jobs/x/out/checkpoints" / name for name in ("checkpoint-1", "checkpoint-2"))
+    for folder in (torn, intact):
         folder.mkdir(parents=True)
         (folder / "model").write_text("x")
     drop_torn_checkpoints(tmp_path, ["jobs/x/out/checkpoints/checkpoint-1/optimizer", "jobs/x/out/rollouts/a", "note"])
-    assert not torn.exists() and whole.exists()
+    assert not torn.exists() and intact.exists()

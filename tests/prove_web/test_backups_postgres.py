@@ -1,4 +1,4 @@
-"""Backups of a site on PostgreSQL: what pg_dump took of one server is the same site on another, empty database."""
+"""Backups of a site on PostgreSQL: a dump of one database restores the same site into another, empty database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [needs_postgres, pytest.mark.long]
 
 
 def manage(server: Path, database: str, data: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """One line of a person who runs the site on this database."""
+    """Run a management command on this database and data folder."""
     url = f"postgres://prove:{PASSWORD}@{quote(str(server), safe='')}/{database}"
     known = {**os.environ, "PROVE_DATA": str(data), "PYTHONPATH": str(ROOT), "DATABASE_URL": url}
     known["PATH"] = f"{BIN}:{known['PATH']}"
@@ -37,11 +37,11 @@ def test_a_site_on_postgresql_comes_back_with_the_same_pages_and_into_an_empty_d
     for name in ("before", "after"):
         assert sql(postgres, f"CREATE DATABASE {name}") == 0
     here, back, file = tmp_path / "here", tmp_path / "back", tmp_path / "site.tar.zst"
-    shown = json.loads(shell(postgres, "before", here, BEGIN + PAGES))
+    pages = json.loads(shell(postgres, "before", here, BEGIN + PAGES))
     made = manage(postgres, "before", here, "backup", str(file))
     assert made.returncode == 0 and PASSWORD not in made.stdout + made.stderr, made.stderr
     full = manage(postgres, "before", back, "restore", str(file))
     assert full.returncode != 0 and "has tables: restore into an empty database" in full.stderr
     restored = manage(postgres, "after", back, "restore", str(file))
     assert restored.returncode == 0, restored.stderr
-    assert json.loads(shell(postgres, "after", back, PAGES)) == shown
+    assert json.loads(shell(postgres, "after", back, PAGES)) == pages

@@ -1,4 +1,4 @@
-"""What two policies do differently: aligned by conversation, parted at the first call that differs, flips first."""
+"""What two policies do differently: aligned by conversation, split at the first different call, flips first."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.compare.behaviour import FLIPS, KINDS, Filter, pairs
-from prove_web.experiments.compare.divergence import parted
+from prove_web.experiments.compare.divergence import find_divergence
 from prove_web.experiments.compare.sources import Attempt
 from prove_web.experiments.models import Run
 from training_worker.prove.trajectory import Example, Rollout, ToolCall
 
-from .compared import asked, bad, leave_held_out, right, trained_run, wrong_on
+from .compared import bad, held_out_examples, leave_held_out, right, trained_run, wrong_on
 from .evaluated import Look, evaluation_of, fails_on, saying
 from .examples import dataset_of
 from .trained import calling, good
@@ -34,15 +34,15 @@ ATTEMPTS = st.dictionaries(st.text("xyz", min_size=1, max_size=3), st.tuples(CAL
 
 @given(CALLS, CALLS)
 def test_two_sequences_part_at_the_first_index_where_they_differ(first: Any, second: Any) -> None:
-    at = parted(first, second)
+    at = find_divergence(first, second)
     assert (at is None) == (first == second)
     if at is not None:
         assert first[:at] == second[:at] and first[at : at + 1] != second[at : at + 1]
-    assert parted(second, first) == at
+    assert find_divergence(second, first) == at
 
 
-def attempts(told: Any) -> dict[str, Attempt]:
-    return {key: Attempt(key, "", 1.0, passed, calls, at) for at, (key, (calls, passed)) in enumerate(told.items())}
+def attempts(results: Any) -> dict[str, Attempt]:
+    return {key: Attempt(key, "", 1.0, passed, calls, at) for at, (key, (calls, passed)) in enumerate(results.items())}
 
 
 @given(ATTEMPTS, ATTEMPTS)
@@ -80,8 +80,8 @@ def victors(victor: User, as_user: SignIn) -> Client:
 
 @pytest.fixture
 def two(project: Project) -> tuple[Run, Run]:
-    """The second fails on the first two conversations, and on the third it makes one call too many."""
-    held = asked()
+    """Two runs: the second fails on the first two conversations, and on the third it makes one call too many."""
+    held = held_out_examples()
     dataset = dataset_of(project, held)
 
     def plays(at: int, example: Example) -> Rollout:
@@ -109,7 +109,7 @@ class TestTwoRuns:
         counts = {kind: count for kind, _, count in page.context["counts"]}
         assert counts["lost"] == 3 and counts["gained"] == 0 and counts["passed"] == 3
         first, second, third, *rest = page.context["page"]
-        held = asked()
+        held = held_out_examples()
         assert {one.first.key for one in (first, second, third)} == {one.id for one in held[:3]}
         assert [one.place for one in (first, second)] == [1, 1]
         calls = sum(len(step.calls) for step in held[2].steps)
@@ -134,19 +134,20 @@ class TestTwoRuns:
         assert ", initial policy" in page.content.decode()
 
     @pytest.mark.parametrize(
-        ("query", "shown"), [({"kind": "lost"}, 3), ({"apart": "1"}, 3), ({"length": "0"}, 1), ({"tool": "nothing"}, 0)]
+        ("query", "expected"),
+        [({"kind": "lost"}, 3), ({"apart": "1"}, 3), ({"length": "0"}, 1), ({"tool": "nothing"}, 0)],
     )
     def test_the_list_is_narrowed(
-        self, query: dict[str, str], shown: int, project: Project, two: tuple[Run, Run], victors: Client
+        self, query: dict[str, str], expected: int, project: Project, two: tuple[Run, Run], victors: Client
     ) -> None:
         page = victors.get(address(project, a="run-1", b="run-2", **query))
-        assert len(page.context["page"]) == shown
-        assert shown or "No matching conversations" in page.content.decode()
+        assert len(page.context["page"]) == expected
+        assert expected or "No matching conversations" in page.content.decode()
 
     def test_one_conversation_stands_side_by_side_with_the_parting_marked(
         self, project: Project, two: tuple[Run, Run], victors: Client
     ) -> None:
-        held = asked()
+        held = held_out_examples()
         page = victors.get(address(project, "run-beside", a="run-1", b="run-2", item=held[2].id))
         text = page.content.decode()
         calls = sum(len(step.calls) for step in held[2].steps)
@@ -173,18 +174,18 @@ class TestTwoRuns:
         with django_assert_max_num_queries(12):
             victors.get(address(project, a="run-1", b="run-2"))
         with django_assert_max_num_queries(12):
-            victors.get(address(project, "run-beside", a="run-1", b="run-2", item=asked()[0].id))
+            victors.get(address(project, "run-beside", a="run-1", b="run-2", item=held_out_examples()[0].id))
 
-    def test_a_file_that_is_written_anew_is_read_anew(
+    def test_a_file_that_is_rewritten_is_read_again(
         self, project: Project, two: tuple[Run, Run], victors: Client
     ) -> None:
         url = address(project, a="run-1", b="run-2")
         assert victors.get(url).context["apart"] == 3
-        leave_held_out(two[1], lambda at, example: bad(example), asked())
+        leave_held_out(two[1], lambda at, example: bad(example), held_out_examples())
         assert victors.get(url).context["apart"] == 5
 
     @pytest.mark.parametrize("damage", ["{", '{"example": 3}\n', "\x00\n"])
-    def test_a_damaged_file_is_told_of(
+    def test_a_damaged_file_is_reported(
         self, damage: str, project: Project, two: tuple[Run, Run], victors: Client
     ) -> None:
         (two[0].job.out / "evaluations" / "after-greedy" / "rollouts.jsonl").write_text(damage)
@@ -227,7 +228,7 @@ class TestWhatCannotBeCompared:
         assert said in victors.get(address(project, a="run-1", b=second)).content.decode()
 
     def test_runs_on_other_conversations_say_so(self, project: Project, victors: Client) -> None:
-        for held in (asked()[:2], asked()[2:4]):
+        for held in (held_out_examples()[:2], held_out_examples()[2:4]):
             leave_held_out(trained_run(project, "Run", 5), right, held)
         text = victors.get(address(project, a="run-1", b="run-2")).content.decode()
         assert "The two share no conversation" in text
@@ -245,7 +246,10 @@ class TestWhatCannotBeCompared:
         for n in range(2):
             leave_held_out(trained_run(other, f"Theirs {n}", 5), right)
         for page in ("run-behaviour", "run-beside"):
-            assert victors.get(address(project, page, a="run-1", b="run-2", item=asked()[0].id)).status_code == 404
+            assert (
+                victors.get(address(project, page, a="run-1", b="run-2", item=held_out_examples()[0].id)).status_code
+                == 404
+            )
 
     def test_with_nothing_to_compare_the_page_says_what_leaves_something(
         self, project: Project, victors: Client
@@ -254,5 +258,5 @@ class TestWhatCannotBeCompared:
 
 
 def test_good_and_bad_are_what_they_are_called() -> None:
-    for example in asked():
+    for example in held_out_examples():
         assert good(example).reward.total >= 1 > bad(example).reward.total or example.abstains

@@ -12,7 +12,7 @@ from prove_web.accounts.models import Membership, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State, StopLevel
-from prove_web.supervisor.program import Refused
+from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import OWNER_PASSWORD
 
 
@@ -23,8 +23,8 @@ def no_password_given(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.django_db
-def test_the_first_owner_signs_in_with_the_password_that_is_shown_once() -> None:
-    welcome = bootstrap.furnish()
+def test_the_first_owner_signs_in_with_the_password_that_appears_once() -> None:
+    welcome = bootstrap.fill_empty_database()
     assert welcome and welcome.password and welcome.warning == ""
     assert re.fullmatch(r"(\w{4}-){3}\w{4}", welcome.password)
     owner = User.objects.get()
@@ -41,36 +41,36 @@ def test_two_first_starts_choose_different_passwords() -> None:
     passwords = set()
     for _ in range(2):
         with transaction.atomic():
-            welcome = bootstrap.furnish()
+            welcome = bootstrap.fill_empty_database()
             passwords.add(welcome and welcome.password)
             transaction.set_rollback(True)
     assert len(passwords) == 2
 
 
 @pytest.mark.django_db
-def test_a_password_from_the_environment_is_used_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_from_the_environment_is_used_and_never_displayed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OWNER_PASSWORD, "open sesame, mountain")
-    assert bootstrap.furnish() == bootstrap.Welcome(None)
+    assert bootstrap.fill_empty_database() == bootstrap.Welcome(None)
     assert User.objects.get().check_password("open sesame, mountain")
 
 
 @pytest.mark.django_db
 def test_a_weak_password_from_the_environment_is_accepted_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OWNER_PASSWORD, "abc")
-    welcome = bootstrap.furnish()
+    welcome = bootstrap.fill_empty_database()
     assert welcome and "too short" in welcome.warning
     assert User.objects.get().check_password("abc")
 
 
 @pytest.mark.django_db
 def test_the_first_jobs_follow_each_other() -> None:
-    bootstrap.furnish()
+    bootstrap.fill_empty_database()
     run = Run.objects.select_related("job__after__after", "dataset__job").get()
     data = run.job.after
     assert data == run.dataset.job
     assert [job.title for job in (data.after, data, run.job)] == ["Dependency graph", "Demo data", "First run"]
-    assert data.spec == bootstrap.WHOLE[0]
-    assert run.job.spec == run.config == {"dataset": str(data.pk), **bootstrap.WHOLE[1]}
+    assert data.spec == bootstrap.FULL[0]
+    assert run.job.spec == run.config == {"dataset": str(data.pk), **bootstrap.FULL[1]}
     assert set(Job.objects.values_list("state", flat=True)) == {State.QUEUED}
 
 
@@ -79,7 +79,7 @@ def test_the_demo_can_be_small_or_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     for name, jobs in (("small", 3), ("none", 0)):
         monkeypatch.setenv(bootstrap.DEMO, name)
         with transaction.atomic():
-            bootstrap.furnish()
+            bootstrap.fill_empty_database()
             assert Job.objects.count() == jobs
             transaction.set_rollback(True)
 
@@ -87,16 +87,16 @@ def test_the_demo_can_be_small_or_left_out(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.django_db
 def test_a_demo_that_is_none_is_named_and_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(bootstrap.DEMO, "huge")
-    with pytest.raises(Refused, match="PROVE_DEMO='huge' is not one of whole, small, none"):
-        bootstrap.furnish()
+    with pytest.raises(ServiceError, match="PROVE_DEMO='huge' is not one of whole, small, none"):
+        bootstrap.fill_empty_database()
     assert not User.objects.exists()
 
 
 @pytest.mark.django_db
 def test_a_later_start_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    bootstrap.furnish()
+    bootstrap.fill_empty_database()
     monkeypatch.setenv(OWNER_PASSWORD, "another one, later")
-    assert bootstrap.furnish() is None
+    assert bootstrap.fill_empty_database() is None
     assert (User.objects.count(), Job.objects.count()) == (1, 3)
     assert bootstrap.password_was_ignored()
 
@@ -105,13 +105,13 @@ def test_a_later_start_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_password_of_the_first_start_may_stay_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not bootstrap.password_was_ignored()
     monkeypatch.setenv(OWNER_PASSWORD, "open sesame, mountain")
-    bootstrap.furnish()
+    bootstrap.fill_empty_database()
     assert not bootstrap.password_was_ignored()
 
 
 @pytest.mark.django_db
 def test_a_job_that_was_at_work_at_the_last_stop_gets_its_next_attempt_and_no_blame() -> None:
-    bootstrap.furnish()
+    bootstrap.fill_empty_database()
     Job.objects.filter(kind="graph").update(state=State.RUNNING, seq=7, failures=2)
     assert bootstrap.go_on() == 1
     job = Job.objects.get(kind="graph")
@@ -123,8 +123,8 @@ def test_a_job_that_was_at_work_at_the_last_stop_gets_its_next_attempt_and_no_bl
 
 
 @pytest.mark.django_db
-def test_a_job_that_was_asked_to_stop_is_stopped_by_the_stop_of_the_site() -> None:
-    bootstrap.furnish()
+def test_a_job_with_a_pending_stop_is_stopped_by_the_stop_of_the_site() -> None:
+    bootstrap.fill_empty_database()
     Job.objects.filter(kind="graph").update(state=State.STOPPING, stop=StopLevel.AFTER_STEP)
     bootstrap.go_on()
     assert Job.objects.get(kind="graph").state == State.STOPPED
@@ -136,7 +136,7 @@ def test_a_database_with_migrations_of_a_later_version_is_refused(monkeypatch: p
     bootstrap.refuse_newer_database()
     MigrationRecorder(connection).record_applied("live", "0099_from_the_future")
     says = r"live\.0099_from_the_future, which is unknown here.*run that version.*Nothing was changed"
-    with pytest.raises(Refused, match=says):
+    with pytest.raises(ServiceError, match=says):
         bootstrap.refuse_newer_database()
 
 

@@ -1,4 +1,4 @@
-"""Laws of the call form over all tools: what it is filled with is what a browser sends back, and faults find fields."""
+"""Laws of the call form over all tools: a browser sends back what fills it, and each fault finds its field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_servers.kit import Tool
 from mcp_servers.kit.random_walk import Walker
 from mcp_servers.world import World
 from prove_web.servers.argument_examples import example
-from prove_web.servers.arguments import FORM, JSON, CallForm, same
+from prove_web.servers.arguments import FORM, JSON, CallForm, is_same_json
 from prove_web.servers.field_errors import of_form, of_refusal
 from prove_web.servers.form_codec import as_typed, read, with_row, without_row
 from prove_web.servers.parameters import Reader, parameters
@@ -56,7 +56,7 @@ VALUES = st.fixed_dictionaries(
 
 
 class Fields(HTMLParser):
-    """What a browser sends of a form: values as its fields take them, only those of boxes that are ticked."""
+    """What a browser sends from a form: the values of its fields, and of checkboxes only the ticked ones."""
 
     def __init__(self, html: str):
         super().__init__()
@@ -97,7 +97,7 @@ class Fields(HTMLParser):
 
 def test_a_date_and_time_is_picked_in_utc_and_sent_as_the_tool_takes_it() -> None:
     tool = TOOLS["create_event"][1]
-    form = CallForm.filled(tool, {"start": "2026-05-01T18:00:00Z"})
+    form = CallForm.from_arguments(tool, {"start": "2026-05-01T18:00:00Z"})
     field = next(field for field in form.fields() if field["path"] == "start")
     assert (form.mode, field["input"], field["value"]) == (FORM, "datetime-local", "2026-05-01T18:00")
     assert sent_back(form) == {"start": "2026-05-01T18:00:00Z"}
@@ -105,13 +105,13 @@ def test_a_date_and_time_is_picked_in_utc_and_sent_as_the_tool_takes_it() -> Non
 
 @pytest.mark.parametrize("text", ["2026-05-01T18:00:30Z", "2026-05-01t20:00:00+02:00", "tomorrow"])
 def test_a_date_and_time_that_the_picker_cannot_show_stays_as_it_was_typed(text: str) -> None:
-    form = CallForm.filled(TOOLS["create_event"][1], {"start": text})
+    form = CallForm.from_arguments(TOOLS["create_event"][1], {"start": text})
     field = next(field for field in form.fields() if field["path"] == "start")
     assert (form.mode, field["input"], sent_back(form)) == (FORM, "text", {"start": text})
 
 
 def sent_back(form: CallForm) -> dict[str, Any] | None:
-    """The arguments that come of a form when it is shown and sent as it is."""
+    """Render the form, send it back unchanged, and return its arguments."""
     request = RequestFactory().get("/")
     fields = [
         render_to_string("servers/argument.html", {"field": field, "parameter": field["parameter"]}, request)
@@ -122,7 +122,7 @@ def sent_back(form: CallForm) -> dict[str, Any] | None:
 
 
 def walked(server: str, seed: int = 7) -> Iterator[tuple[Tool, dict[str, Any], str]]:
-    """Calls as a stranger makes them, some of them wrong, with what they were answered."""
+    """Yield random calls, some of them wrong, with their replies."""
     session = SERVERS[server].open(seed, "small")
     walker = Walker(SERVERS[server].tools, [session.state], "forms", server)
     for _ in range(CALLS):
@@ -133,9 +133,9 @@ def walked(server: str, seed: int = 7) -> Iterator[tuple[Tool, dict[str, Any], s
 @pytest.mark.parametrize("server", SERVERS)
 def test_what_the_form_is_filled_with_comes_back_from_the_browser(server: str) -> None:
     for tool, arguments, _ in walked(server):
-        form = CallForm.filled(tool, arguments)
-        assert same(sent_back(form), arguments), (tool.name, arguments)
-        assert same(sent_back(CallForm.filled(tool, arguments, JSON)), arguments)
+        form = CallForm.from_arguments(tool, arguments)
+        assert is_same_json(sent_back(form), arguments), (tool.name, arguments)
+        assert is_same_json(sent_back(CallForm.from_arguments(tool, arguments, JSON)), arguments)
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -143,35 +143,35 @@ def test_valid_arguments_never_need_json_except_for_blank_texts(server: str) -> 
     for tool, arguments, _ in walked(server):
         blank = any(isinstance(value, str) and not value.strip() for value in arguments.values())
         if not of_form(tool, arguments) and not blank:
-            assert CallForm.filled(tool, arguments).mode == FORM, (tool.name, arguments)
+            assert CallForm.from_arguments(tool, arguments).mode == FORM, (tool.name, arguments)
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_an_example_fits_the_schema_is_always_the_same_and_comes_back_from_the_form(server: str) -> None:
-    world, shown = World.open(7, (server,), "small"), 0
+    world, count = World.open(7, (server,), "small"), 0
     before = world.digest()
     for tool in SERVERS[server].tools.values():
         try:
             found = example(world, tool)
         except NothingFits:
             continue
-        shown += 1
+        count += 1
         assert of_form(tool, found.arguments) == {}
         assert found == example(World.open(7, (server,), "small"), tool)
-        assert same(sent_back(CallForm.filled(tool, found.arguments)), found.arguments)
+        assert is_same_json(sent_back(CallForm.from_arguments(tool, found.arguments)), found.arguments)
         assert world.fork().call(tool.name, found.arguments).ok is not bool(found.refused)
-    assert shown >= 0.7 * len(SERVERS[server].tools)
+    assert count >= 0.7 * len(SERVERS[server].tools)
     assert world.digest() == before
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_every_fault_of_the_form_stands_beside_its_field_or_is_told_for_the_whole(server: str) -> None:
+def test_every_fault_of_the_form_stands_beside_its_field_or_is_reported_for_the_form(server: str) -> None:
     for tool, arguments, text in walked(server):
         problems = of_form(tool, arguments)
         beside, rest = of_refusal(tool, arguments, text) if problems else ({}, "")
-        told = " ".join([*beside.values(), rest])
-        assert all(problem in told for problem in problems.values()), (tool.name, problems, beside, rest)
-        known = {field["path"] for field in CallForm.filled(tool, arguments).fields()}
+        message = " ".join([*beside.values(), rest])
+        assert all(problem in message for problem in problems.values()), (tool.name, problems, beside, rest)
+        known = {field["path"] for field in CallForm.from_arguments(tool, arguments).fields()}
         assert {path.split("/")[0] for path in beside} <= known
 
 
@@ -183,14 +183,14 @@ def test_all_343_tools_have_fields_for_all_their_parameters_and_none_needs_json(
 
 def test_a_form_of_which_nothing_is_filled_in_says_no_arguments() -> None:
     for _, tool in TOOLS.values():
-        form = CallForm.filled(tool, {})
+        form = CallForm.from_arguments(tool, {})
         assert form.mode == FORM and sent_back(form) == {}
 
 
 @given(VALUES)
 def test_nested_objects_lists_choices_and_nulls_come_back(arguments: dict[str, Any]) -> None:
     known = nested()
-    assert same(read(known, as_typed(known, arguments)), (arguments, {}))
+    assert is_same_json(read(known, as_typed(known, arguments)), (arguments, {}))
 
 
 def nested() -> list[Any]:
@@ -207,10 +207,10 @@ def test_a_row_is_added_at_the_end_and_any_row_can_be_taken_out(arguments: dict[
     typed = as_typed(known, arguments)
     assert read(known, with_row(typed, "tags"))[0]["tags"] == [*tags, ""]
     left = read(known, without_row(typed, f"tags/{at}"))[0]
-    assert same(left, {**arguments, "tags": tags[:at] + tags[at + 1 :]})
+    assert is_same_json(left, {**arguments, "tags": tags[:at] + tags[at + 1 :]})
     if len(stops := arguments.get("stops") or []) > at:
         left = read(known, without_row(typed, f"stops/{at}"))[0]
-        assert same(left, {**arguments, "stops": stops[:at] + stops[at + 1 :]})
+        assert is_same_json(left, {**arguments, "stops": stops[:at] + stops[at + 1 :]})
 
 
 @pytest.mark.parametrize("row", ["9" * 5_000, "²", "-1", ""])

@@ -1,4 +1,4 @@
-"""The pages of servers, tools and the graph: what is found, what links where, what a stranger's text may do."""
+"""The pages of servers, tools and the graph: what a search finds, what links where, and escaping."""
 
 import html
 import json
@@ -30,7 +30,7 @@ BEFORE, AFTER = "0123456789abcdef" * 2, "fedcba9876543210" * 2
 
 @pytest.fixture
 def page(project: Project, victor: User, as_user: Callable[[User], Client]) -> Callable[..., Any]:
-    """What a viewer is answered at an address of the project."""
+    """Return a function that gets a page of the project as a viewer."""
     client = as_user(victor)
 
     def get(name: str, *rest: object, headers: Any = None, **query: str) -> Any:
@@ -97,15 +97,15 @@ def test_every_server_has_a_card_and_a_page_with_all_of_its_tools(page: Callable
 @pytest.mark.parametrize("server", EACH_SERVER)
 def test_every_tool_has_a_page_with_all_of_its_parameters(server: str, page: Callable[..., Any]) -> None:
     for name, tool in SERVERS[server].tools.items():
-        shown = page("tool", name).content.decode()
-        assert all(f"<code>{parameter}</code>" in shown for parameter in tool.model.model_fields)
+        text = page("tool", name).content.decode()
+        assert all(f"<code>{parameter}</code>" in text for parameter in tool.model.model_fields)
     assert page("tool", "no_such_tool").status_code == 404
 
 
 def test_a_tool_links_to_what_feeds_it_and_to_what_it_feeds(page: Callable[..., Any], project: Project) -> None:
-    shown = page("tool", "create_event").content.decode()
+    text = page("tool", "create_event").content.decode()
     for other in ("list_calendars", "reschedule_event"):
-        assert reverse("tool", args=[*project.path, other]) in shown
+        assert reverse("tool", args=[*project.path, other]) in text
 
 
 def test_a_search_finds_every_word_in_names_descriptions_servers_parameters_and_id_types() -> None:
@@ -122,15 +122,15 @@ def test_marks_divide_the_tools_without_rest() -> None:
 
 def test_the_address_holds_the_search_and_typing_gets_the_list_alone(page: Callable[..., Any]) -> None:
     query = {"q": "event", "kind": "destructive", "server": "calendar"}
-    whole, part = page("tools", **query), page("tools", **query, headers={"HX-Request": "true"})
-    assert part.content.decode().strip() in whole.content.decode()
+    full, part = page("tools", **query), page("tools", **query, headers={"HX-Request": "true"})
+    assert part.content.decode().strip() in full.content.decode()
     assert "<html" not in part.content.decode()
     assert "cancel_event" in part.content.decode() and "create_event" not in part.content.decode()
-    assert "HX-Request" in whole["Vary"]
+    assert "HX-Request" in full["Vary"]
 
 
 @pytest.mark.parametrize("query", ["<script>alert(1)</script>", "\0", "x" * 10_000, "%", "\ud7ff"])
-def test_a_search_for_nonsense_finds_nothing_and_is_shown_as_text(page: Callable[..., Any], query: str) -> None:
+def test_a_search_for_nonsense_finds_nothing_and_is_escaped(page: Callable[..., Any], query: str) -> None:
     answer = page("tools", q=query, kind="nonsense", server="nonsense")
     assert answer.status_code == 200
     assert "<script>alert" not in answer.content.decode()
@@ -145,7 +145,7 @@ def test_the_pages_of_the_catalogue_ask_the_database_little(
         ("tools", (), 8),
         ("tool", ("create_event",), 9),
     ):
-        page(name, *rest)  # which pages were seen is written down once
+        page(name, *rest)  # the first visit of a page is recorded
         with django_assert_max_num_queries(most):
             page(name, *rest)
 
@@ -165,36 +165,36 @@ def test_without_a_graph_the_page_tells_what_to_do(page: Callable[..., Any]) -> 
 
 
 def test_the_graph_shows_each_edge_with_the_runs_that_prove_it(page: Callable[..., Any], proven: Job) -> None:
-    shown = page("graph", q="EventId", server="calendar", kind="created").content.decode()
-    assert "1 of 3 edges" in shown
-    assert "four runs with seed 9" in shown
-    assert "<script>alert" not in shown
-    assert "1 unverified pair with matching types" in shown
+    text = page("graph", q="EventId", server="calendar", kind="created").content.decode()
+    assert "1 of 3 edges" in text
+    assert "four runs with seed 9" in text
+    assert "<script>alert" not in text
+    assert "1 unverified pair with matching types" in text
     assert "No edges found" in page("graph", kind="crosses").content.decode()
 
 
 def test_each_run_tells_the_digest_of_the_world_before_and_after_it(page: Callable[..., Any], proven: Job) -> None:
-    shown = page("graph", q="EventId").content.decode()
-    assert shown.count(f'"{BEFORE}"') == 4 and shown.count(f'"{AFTER}"') == 2 and shown.count("unchanged") == 2
+    text = page("graph", q="EventId").content.decode()
+    assert text.count(f'"{BEFORE}"') == 4 and text.count(f'"{AFTER}"') == 2 and text.count("unchanged") == 2
 
 
 def test_an_edge_of_a_plain_value_tells_what_takes_it(page: Callable[..., Any], proven: Job) -> None:
-    shown = page("graph", kind="plain").content.decode()
-    assert "1 of 3 edges" in shown and "list_free_seats" in shown
-    assert "Evidence for <code>seat</code>: four runs" in shown
+    text = page("graph", kind="plain").content.decode()
+    assert "1 of 3 edges" in text and "list_free_seats" in text
+    assert "Evidence for <code>seat</code>: four runs" in text
 
 
 def test_an_implicit_edge_shows_the_runs_that_make_it_one(page: Callable[..., Any], proven: Job) -> None:
-    shown = html.unescape(page("graph", kind="implicit").content.decode())
-    assert "1 of 3 edges" in shown and "start_engine" in shown and "create_event" not in shown
-    assert "three runs with seed 9, after 1 earlier write" in shown and "set_vehicle_lock" in shown
+    text = html.unescape(page("graph", kind="implicit").content.decode())
+    assert "1 of 3 edges" in text and "start_engine" in text and "create_event" not in text
+    assert "three runs with seed 9, after 1 earlier write" in text and "set_vehicle_lock" in text
 
 
 def test_the_graph_leaves_out_what_is_switched_off(page: Callable[..., Any], proven: Job, project: Project) -> None:
     assert "3 edges" in page("graph").content.decode()
     Environment.objects.create(project=project, off=["calendar"])
-    shown = page("graph").content.decode()
-    assert "create_event" not in shown and "start_engine" in shown and "2 edges" in shown
+    text = page("graph").content.decode()
+    assert "create_event" not in text and "start_engine" in text and "2 edges" in text
     drawn = json.loads(page("graph-data").content)
     assert "calendar" not in {name for name, *_ in drawn["servers"]} and len(drawn["servers"]) == 19
     assert drawn["total"] == 2 and "create_event" not in {name for name, *_ in drawn["tools"]}
@@ -205,20 +205,20 @@ def test_a_torn_graph_is_said_to_be_torn(page: Callable[..., Any], proven: Job) 
     assert "missing or damaged" in page("graph").content.decode()
 
 
-def test_a_page_that_waits_for_the_graph_is_shown_how_far_it_is_and_then_the_graph(
+def test_a_page_that_waits_for_the_graph_gets_the_progress_and_then_the_graph(
     client: Client, mary: User, project: Project
 ) -> None:
     client.force_login(mary)
     job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", state=State.RUNNING)
-    whole = client.get(reverse("graph", args=project.path)).content.decode()
-    (part,) = re.findall(r'hx-get="([^"]*)" hx-trigger="live"', whole)
+    full = client.get(reverse("graph", args=project.path)).content.decode()
+    (part,) = re.findall(r'hx-get="([^"]*)" hx-trigger="live"', full)
     waiting = client.get(part, headers={"HX-Request": "true"})
     assert 'id="graph-job"' in waiting.content.decode() and "HX-Refresh" not in waiting
     Job.objects.filter(pk=job.pk).update(state=State.DONE)
     assert client.get(part, headers={"HX-Request": "true"})["HX-Refresh"] == "true"
 
 
-def test_a_graph_of_another_project_is_not_shown(page: Callable[..., Any], proven: Job, charlie: User) -> None:
+def test_a_graph_of_another_project_is_not_visible(page: Callable[..., Any], proven: Job, charlie: User) -> None:
     Job.objects.filter(pk=proven.pk).update(project=Project.objects.get(organisation__slug="other"))
     assert "No dependency graph yet" in page("graph").content.decode()
 

@@ -1,4 +1,4 @@
-"""What is coloured as a gain or a loss is beyond chance, on every page that shows a difference."""
+"""A page colours a difference as a gain or a loss only if it is beyond chance."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_shares_are_compared_by_their_intervals() -> None:
 class TestPages:
     def test_a_tile_of_a_short_run_has_no_colour_whatever_it_shows(self, project: Project) -> None:
         run = run_of(project, [0.9, 0.5, 0.4, 0.3, 0.1])
-        shown = {tile.metric.name: tile for tile in tiles(run)}
-        assert shown["reward"].change < -0.4 and shown["reward"].trend == "even"
+        by_name = {tile.metric.name: tile for tile in tiles(run)}
+        assert by_name["reward"].change < -0.4 and by_name["reward"].trend == "even"
 
     def test_a_tile_is_coloured_once_its_change_is_beyond_chance(self, project: Project) -> None:
         rises = run_of(project, [0.2 + one for one in NOISE] + [0.8 + one for one in NOISE])
@@ -80,7 +80,7 @@ class TestPages:
         assert found == {"pay": "good", "look": "even"}
 
 
-def test_a_gain_within_chance_is_shown_without_colour() -> None:
+def test_a_gain_within_chance_has_no_colour() -> None:
     paired = {"before": 0.5, "after": 0.504, "difference": 0.004, "low": -0.01, "high": 0.02, "examples": 48}
     (gain,) = gains({"sampled": paired})
     text = render_to_string("experiments/signed.html", {"value": gain.difference, "low": gain.low, "high": gain.high})

@@ -1,4 +1,4 @@
-"""Renaming and deleting a team, and closing an account: what is asked before, what goes and what stays."""
+"""Renaming and deleting a team, and closing an account: what each requires, what goes and what stays."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.urls import reverse
 from prove_web.accounts.account_deletion import close
 from prove_web.accounts.models import Entry, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
-from prove_web.api.tokens import admitted, issue
+from prove_web.api.tokens import authenticate_api_token, issue
 from prove_web.review.models import Review
-from prove_web.review.reviewing import finish
+from prove_web.review.review_services import finish
 from prove_web.sharing.soft_delete import delete
 
 from .reviewed import given, queue_of
@@ -52,12 +52,12 @@ def test_a_team_is_deleted_once_nothing_is_left_in_it(as_user: AsUser, alice: Us
 
 @pytest.fixture
 def closer(alice: User, bob: User) -> Client:
-    """Bob, who has just shown that it is still him."""
+    """A client of Bob, who has just entered his password again."""
     return sure(Client(), "bob")
 
 
 def sure(client: Client, name: str) -> Client:
-    """Somebody who has just signed in, and shown once more that it is them."""
+    """Sign in, enter the password again, and return the client."""
     client.post(reverse("sign-in"), {"username": name, "password": PASSWORD})
     client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     return client
@@ -73,7 +73,7 @@ def test_an_account_is_closed_after_the_password_and_the_name(closer: Client, bo
     assert again.status_code == 200 and not Membership.objects.filter(user=bob).exists()
 
 
-def test_who_has_not_just_signed_in_is_asked_for_the_password_first(as_user: AsUser, bob: User) -> None:
+def test_a_user_without_a_recent_sign_in_must_enter_the_password_first(as_user: AsUser, bob: User) -> None:
     answer = as_user(bob).post(reverse(CLOSE), {"typed": "bob"})
     assert answer["Location"].startswith(reverse("account_reauthenticate"))
     assert User.objects.filter(username="bob").exists()
@@ -100,10 +100,10 @@ def test_what_a_former_member_said_stays_and_nobody_learns_who_it_was(
     rows = Review.objects.filter(item=item)
     assert {row.reviewer.get_full_name() for row in rows if row.reviewer} == {"A former member"}
     assert len({row.reviewer_id for row in rows}) == 2, "two people still said it"
-    assert admitted(token) is None and not Authenticator.objects.exists()
+    assert authenticate_api_token(token) is None and not Authenticator.objects.exists()
     for page in ("/acme/", reverse("queue", args=[*project.path, item.queue.number])):
-        shown = as_user(alice).get(page).content.decode()
-        assert "bob@example.com" not in shown and ">bob<" not in shown
+        text = as_user(alice).get(page).content.decode()
+        assert "bob@example.com" not in text and ">bob<" not in text
     assert "closed the account of" in as_user(alice).get("/acme/audit/").content.decode()
 
 
@@ -119,10 +119,10 @@ def test_a_person_takes_along_what_the_site_knows_of_them_and_no_secret(
     finish(item, bob, given(item, bob, "accept", comment="said by bob"))
     made, token = issue(bob, project.organisation, "Loop", ["view"])
     answer = as_user(bob).get(reverse("account-data"))
-    told = answer.json()
-    assert answer["Content-Disposition"].startswith("attachment") and told["account"]["email"] == "bob@example.com"
-    assert [each["organisation__name"] for each in told["teams"]] == ["Acme"]
-    assert [each["comment"] for each in told["reviews"]] == ["said by bob"]
+    data = answer.json()
+    assert answer["Content-Disposition"].startswith("attachment") and data["account"]["email"] == "bob@example.com"
+    assert [each["organisation__name"] for each in data["teams"]] == ["Acme"]
+    assert [each["comment"] for each in data["reviews"]] == ["said by bob"]
     for secret in (token, made.hash, bob.password, "alice@example.com"):
         assert secret not in answer.content.decode()
     Membership.objects.filter(user=bob).delete()

@@ -1,4 +1,4 @@
-"""Comments: said, changed, taken back, resolved; seen by the team, and in a blind queue by nobody before their time."""
+"""Comments: written, edited, removed, resolved; the team sees them, a blind queue hides them until the review."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from prove_web.live.deltas import trajectory_now
 from prove_web.review.comment_anchors import Place, places
 from prove_web.review.comments import (
     LONGEST,
-    mentioned,
+    find_mentions,
+    post_comment,
     put_back,
     remove,
     render,
     resolve,
     rewrite,
-    say,
     threads,
     visible_comments,
 )
@@ -70,7 +70,7 @@ def seen(trajectory: Trajectory, user: User) -> list[str]:
     return [one.text for one in visible_comments(trajectory, user)]
 
 
-def told(user: User) -> list[str]:
+def notification_texts(user: User) -> list[str]:
     return [one.text for one in list_notifications(user)]
 
 
@@ -103,23 +103,23 @@ def test_markdown_is_read_and_people_are_marked() -> None:
 
 def test_names_are_read_where_people_mention_them_and_nowhere_else() -> None:
     text = "@bob, @Ann. and (@c.d) but not me@example.com, `@code`, a/@path or @@twice\n\n    @block"
-    assert mentioned(text) == ["bob", "ann", "c.d"]
+    assert find_mentions(text) == ["bob", "ann", "c.d"]
 
 
 @pytest.mark.django_db
-def test_comments_stand_at_the_whole_at_turns_and_at_calls(trajectory: Trajectory, bob: User) -> None:
+def test_comments_stand_at_the_trajectory_at_turns_and_at_calls(trajectory: Trajectory, bob: User) -> None:
     found = places(trajectory)
     calls = [one.call for one in found if one.call]
     assert found[0] == Place() and [one.turn for one in found if one.turn] == list(range(1, len(chain(2).turns) + 1))
     assert calls == list(range(1, len(chain(2).steps) + 1))
-    say(trajectory, bob, "Of call 2", Place(call=2))
-    say(trajectory, bob, "Of turn 1", Place(turn=1))
-    say(trajectory, bob, "Of all")
+    post_comment(trajectory, bob, "Of call 2", Place(call=2))
+    post_comment(trajectory, bob, "Of turn 1", Place(turn=1))
+    post_comment(trajectory, bob, "Of all")
     assert [one.place.key for one in threads(trajectory, bob)] == ["", "turn-1", "call-2"]
 
 
 @pytest.mark.django_db
-def test_a_comment_about_nothing_that_is_there_or_too_long_is_not_kept(
+def test_a_comment_about_nothing_that_is_there_or_too_long_is_not_stored(
     trajectory: Trajectory, bob: User, as_user: SignIn
 ) -> None:
     url, bobs = f"{trajectory.get_absolute_url()}comments/add/", as_user(bob)
@@ -138,7 +138,7 @@ def test_only_who_said_it_changes_it_and_everyone_who_annotates_resolves_it(
     trajectory: Trajectory, bob: User, alice: User, victor: User, as_user: SignIn
 ) -> None:
     url = f"{trajectory.get_absolute_url()}comments/"
-    said = say(trajectory, bob, "As it was", Place(call=1))
+    said = post_comment(trajectory, bob, "As it was", Place(call=1))
     alices, bobs = as_user(alice), as_user(bob)
     for path in (f"{said.pk}/edit/", f"{said.pk}/remove/"):
         assert "Only the author" in alices.post(url + path, {"text": "Mine now"}, headers=HTMX).text
@@ -150,7 +150,7 @@ def test_only_who_said_it_changes_it_and_everyone_who_annotates_resolves_it(
     assert "resolved" in alices.post(f"{url}resolve/", {"place": "call-1"}, headers=HTMX).text
     [thread] = threads(trajectory, victor)
     assert thread.resolved
-    say(trajectory, victor, "Not quite", Place(call=1))
+    post_comment(trajectory, victor, "Not quite", Place(call=1))
     [thread] = threads(trajectory, victor)
     assert not thread.resolved, "a new word opens it"
     resolve(trajectory, bob, Place(call=1))
@@ -162,14 +162,14 @@ def test_only_who_said_it_changes_it_and_everyone_who_annotates_resolves_it(
 def test_what_is_removed_is_seen_by_nobody_and_can_be_put_back(
     trajectory: Trajectory, bob: User, alice: User, as_user: SignIn
 ) -> None:
-    said = say(trajectory, bob, "Too hasty, @alice")
-    assert told(alice) == [f"bob mentioned you in {trajectory.example}, whole trajectory"]
+    said = post_comment(trajectory, bob, "Too hasty, @alice")
+    assert notification_texts(alice) == [f"bob mentioned you in {trajectory.example}, whole trajectory"]
     remove(said)
-    assert seen(trajectory, alice) == seen(trajectory, bob) == [] and told(alice) == []
+    assert seen(trajectory, alice) == seen(trajectory, bob) == [] and notification_texts(alice) == []
     url = f"{trajectory.get_absolute_url()}comments/"
     assert "hasty" not in as_user(alice).get(url).text and "Undo" in as_user(bob).get(url).text
     as_user(bob).post(f"{url}{said.pk}/remove/", {"undo": "1"})
-    assert seen(trajectory, alice) == ["Too hasty, @alice"] and len(told(alice)) == 1
+    assert seen(trajectory, alice) == ["Too hasty, @alice"] and len(notification_texts(alice)) == 1
     Comment.objects.update(removed_at=timezone.now() - timedelta(hours=1))
     assert "Undo" not in as_user(bob).get(url).text
 
@@ -178,23 +178,26 @@ def test_what_is_removed_is_seen_by_nobody_and_can_be_put_back(
 def test_who_is_mentioned_or_answered_hears_of_it_once(
     trajectory: Trajectory, alice: User, bob: User, mary: User, charlie: User
 ) -> None:
-    say(trajectory, bob, "Is this right?", Place(call=1))
-    said = say(trajectory, alice, "Ask @mary, @charlie, @alice or `@victor`", Place(call=1))
+    post_comment(trajectory, bob, "Is this right?", Place(call=1))
+    said = post_comment(trajectory, alice, "Ask @mary, @charlie, @alice or `@victor`", Place(call=1))
     rewrite(said, "Ask @mary again, and @bob")
     remove(said)
     put_back(said)
     here = f"{trajectory.example}, call 1"
-    assert (told(mary), told(bob)) == ([f"alice mentioned you in {here}"], [f"alice mentioned you in {here}"])
-    assert told(alice) == [] and not Notification.objects.filter(user=charlie).exists()
-    say(trajectory, mary, "Yes.", Place(call=1))
-    say(trajectory, mary, "Elsewhere.", Place(call=2))
-    assert told(alice) == [f"mary replied to you in {here}"]
+    assert (notification_texts(mary), notification_texts(bob)) == (
+        [f"alice mentioned you in {here}"],
+        [f"alice mentioned you in {here}"],
+    )
+    assert notification_texts(alice) == [] and not Notification.objects.filter(user=charlie).exists()
+    post_comment(trajectory, mary, "Yes.", Place(call=1))
+    post_comment(trajectory, mary, "Elsewhere.", Place(call=2))
+    assert notification_texts(alice) == [f"mary replied to you in {here}"]
     assert all("right" not in text for text in Notification.objects.values_list("text", flat=True)), "no words of it"
 
 
 @pytest.mark.django_db
-def test_a_removal_that_was_read_is_not_told_again(trajectory: Trajectory, bob: User, mary: User) -> None:
-    said = say(trajectory, bob, "@mary?")
+def test_a_restored_comment_that_was_read_notifies_nobody_again(trajectory: Trajectory, bob: User, mary: User) -> None:
+    said = post_comment(trajectory, bob, "@mary?")
     Notification.objects.update(read_at=timezone.now())
     remove(said)
     put_back(said)
@@ -214,14 +217,14 @@ def test_in_a_blind_queue_a_reviewer_sees_no_comment_of_others_before_theirs_is_
 ) -> None:
     ann = User.objects.create_user("ann", "ann@example.com")
     Membership.objects.create(organisation=organisation, user=ann, role="annotator")
-    say(trajectory, ann, "Before")
+    post_comment(trajectory, ann, "Before")
     item = blind_item(trajectory)
-    say(trajectory, bob, "It should be rejected, @ann")
-    say(trajectory, ann, "I think it is fine")
+    post_comment(trajectory, bob, "It should be rejected, @ann")
+    post_comment(trajectory, ann, "I think it is fine")
     assert seen(trajectory, bob) == ["Before", "It should be rejected, @ann"]
     assert seen(trajectory, ann) == ["Before", "I think it is fine"]
-    assert told(ann) == [f"bob mentioned you in {trajectory.example}, whole trajectory"]
-    assert told(bob) == [], "that somebody answered would tell that they had something to say"
+    assert notification_texts(ann) == [f"bob mentioned you in {trajectory.example}, whole trajectory"]
+    assert notification_texts(bob) == [], "that somebody answered would tell that they had something to say"
     assert len(seen(trajectory, alice)) == len(seen(trajectory, victor)) == 3, "who adjudicates or looks is not blind"
     review = Review.objects.create(item=item, reviewer=bob)
     for state in (Review.State.DRAFT, Review.State.SKIPPED):
@@ -235,11 +238,11 @@ def test_in_a_blind_queue_a_reviewer_sees_no_comment_of_others_before_theirs_is_
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("how", ["assigned", "held", "begun", "skipped"])
-def test_whoever_takes_part_in_a_blind_queue_is_blind_whatever_their_role(
+def test_every_participant_of_a_blind_queue_is_blind_whatever_their_role(
     how: str, trajectory: Trajectory, alice: User, bob: User
 ) -> None:
     item = blind_item(trajectory, pull=False)
-    say(trajectory, bob, "Mine")
+    post_comment(trajectory, bob, "Mine")
     assert seen(trajectory, alice) == ["Mine"]
     if how == "assigned":
         item.assigned.add(alice)
@@ -259,7 +262,7 @@ def test_a_queue_that_is_not_blind_or_is_closed_hides_nothing(
     how: str, trajectory: Trajectory, bob: User, mary: User
 ) -> None:
     blind_item(trajectory, **({"blind": False} if how == "open eyes" else {"closed_at": timezone.now()}))
-    say(trajectory, mary, "Look")
+    post_comment(trajectory, mary, "Look")
     assert seen(trajectory, bob) == ["Look"]
 
 
@@ -268,7 +271,7 @@ def test_the_page_of_a_blind_reviewer_has_no_word_of_others(
     trajectory: Trajectory, bob: User, mary: User, as_user: SignIn
 ) -> None:
     blind_item(trajectory)
-    say(trajectory, mary, "Surely wrong", Place(call=1))
+    post_comment(trajectory, mary, "Surely wrong", Place(call=1))
     for path in ("", "comments/", "comments/?part=list"):
         page = as_user(bob).get(trajectory.get_absolute_url() + path, headers=HTMX if path else {}).text
         assert "Surely wrong" not in page and "thread-call-1" not in page
@@ -280,7 +283,7 @@ def test_the_page_of_a_blind_reviewer_has_no_word_of_others(
 @pytest.mark.django_db
 def test_whatever_is_done_with_a_comment_changes_what_sockets_compare(trajectory: Trajectory, bob: User) -> None:
     stamps = [trajectory_now(str(trajectory.pk))["stamp"]]
-    said = say(trajectory, bob, "One")
+    said = post_comment(trajectory, bob, "One")
     for act in (
         lambda: None,
         lambda: rewrite(said, "Two"),
@@ -288,7 +291,7 @@ def test_whatever_is_done_with_a_comment_changes_what_sockets_compare(trajectory
         lambda: resolve(trajectory, bob, Place(), undo=True),
         lambda: remove(said),
         lambda: put_back(said),
-        lambda: say(trajectory, bob, "Three"),
+        lambda: post_comment(trajectory, bob, "Three"),
     ):
         act()
         stamps.append(trajectory_now(str(trajectory.pk))["stamp"])

@@ -1,4 +1,4 @@
-"""Runs beside each other: what is drawn is what numpy says, differences are those there are, all of it is bounded."""
+"""Runs beside each other: curves agree with numpy, differences are real, and every response is bounded."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pytest_django import DjangoAssertNumQueries
 from scipy import stats
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.compare.aggregate import Curve, aligned, band
+from prove_web.experiments.compare.aggregate import Curve, align_curves, band
 from prove_web.experiments.compare.component_diff import components, tools
-from prove_web.experiments.compare.curves import drawn, read
+from prove_web.experiments.compare.curves import build_chart_data, read
 from prove_web.experiments.compare.differences import fields
 from prove_web.experiments.compare.final_eval import finals
 from prove_web.experiments.compare.groups import groups
-from prove_web.experiments.compare.params import MOST, Chosen, chosen
+from prove_web.experiments.compare.params import MOST, ComparisonParams, parse_comparison_params
 from prove_web.experiments.defaults import START
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import State
@@ -74,11 +74,11 @@ def test_a_band_is_what_numpy_says_of_the_curves_that_reach_a_step(curves: list[
 
 @given(CURVES)
 def test_at_its_own_steps_a_curve_is_itself_and_it_is_not_drawn_out_beyond_them(curves: list[Curve]) -> None:
-    steps, rows = aligned(curves)
+    steps, rows = align_curves(curves)
     for curve, row in zip(curves, rows, strict=True):
-        told = dict(zip(steps, row, strict=True))
-        assert [told[step] for step in curve.steps] == pytest.approx(list(curve.values))
-        assert all(np.isnan(told[step]) for step in steps if not curve.steps[0] <= step <= curve.steps[-1])
+        value_at = dict(zip(steps, row, strict=True))
+        assert [value_at[step] for step in curve.steps] == pytest.approx(list(curve.values))
+        assert all(np.isnan(value_at[step]) for step in steps if not curve.steps[0] <= step <= curve.steps[-1])
 
 
 @pytest.fixture(autouse=True)
@@ -96,15 +96,15 @@ def address(project: Project, *runs: Run, **query: Any) -> str:
     return f"{reverse('run-compare', args=project.path)}?{urlencode(pairs, doseq=True)}"
 
 
-def asked(project: Project, *runs: Run, **query: Any) -> Chosen:
-    return chosen(project, QueryDict(address(project, *runs, **query).partition("?")[2]))
+def choose(project: Project, *runs: Run, **query: Any) -> ComparisonParams:
+    return parse_comparison_params(project, QueryDict(address(project, *runs, **query).partition("?")[2]))
 
 
 @pytest.mark.django_db
 class TestWhichRuns:
     def test_the_address_says_the_choice_and_the_choice_the_address(self, project: Project) -> None:
         runs = [trained_run(project, f"Run {n}", 5) for n in range(4)]
-        given = asked(
+        given = choose(
             project,
             *runs[::-1],
             base=2,
@@ -114,18 +114,18 @@ class TestWhichRuns:
             band="none",
             all=1,
         )
-        assert chosen(project, QueryDict(given.address)) == given
+        assert parse_comparison_params(project, QueryDict(given.address)) == given
         assert [run.number for run in given.runs] == [4, 3, 2, 1] and given.base == runs[1]
 
     def test_a_run_is_taken_out_moved_and_made_the_baseline(self, project: Project) -> None:
         one, two, three = (trained_run(project, f"Run {n}", 5) for n in range(3))
-        given = asked(project, one, two, three)
+        given = choose(project, one, two, three)
         assert given.base == one
-        assert given.without(one).runs == (two, three) and given.without(one).base == two
+        assert given.remove_run(one).runs == (two, three) and given.remove_run(one).base == two
         assert given.move(three, -1).runs == (one, three, two) and given.move(three, -1).base == one
-        assert given.against(two).base == two and given.against(two).runs == given.runs
+        assert given.replace_baseline(two).base == two and given.replace_baseline(two).runs == given.runs
 
-    def test_what_is_no_run_of_the_project_is_told_and_nothing_of_another_is_seen(
+    def test_what_is_no_run_of_the_project_is_named_and_nothing_of_another_is_seen(
         self, project: Project, organisation: Organisation, charlie: User, victors: Client
     ) -> None:
         mine = trained_run(project, "Mine", 5)
@@ -134,8 +134,8 @@ class TestWhichRuns:
             secret = trained_run(other, f"Secret {n}", 5, lift=0.1)
         text = unescape(victors.get(address(project, mine, secret)).content.decode())
         assert "This project has no run 3." in text and "Secret" not in text
-        told = json.loads(victors.get(f"{address(project, mine, secret)}&part=curves").content)
-        assert {number for chart in told["charts"] for line in chart["lines"] for number in line["runs"]} == {1}
+        response = json.loads(victors.get(f"{address(project, mine, secret)}&part=curves").content)
+        assert {number for chart in response["charts"] for line in chart["lines"] for number in line["runs"]} == {1}
         assert "Secret" not in victors.get(f"{address(project)}part=picker&q=Secret").content.decode()
 
     @pytest.mark.parametrize("query", ["run=x&run=-1&run=1e9&run=99999999999", "axis=up&band=x&metric=%00&base=q", ""])
@@ -168,27 +168,27 @@ class TestWhichRuns:
     @pytest.mark.parametrize("number", [7, 2**31, 99_999_999_999, 10**30])
     def test_a_number_that_no_run_has_is_named(self, project: Project, victors: Client, number: int) -> None:
         run = trained_run(project, "One", 5)
-        told = victors.get(f"{address(project, run)}&run={number}").content.decode()
-        assert f"This project has no run {number}." in told and "One" in told
+        text = victors.get(f"{address(project, run)}&run={number}").content.decode()
+        assert f"This project has no run {number}." in text and "One" in text
 
     def test_deleted_runs_are_not_there(self, project: Project) -> None:
         run = trained_run(project, "Gone", 5)
         Run.objects.filter(pk=run.pk).update(deleted_at=run.created_at)
-        assert asked(project, run).runs == () and asked(project, run).missing == (1,)
+        assert choose(project, run).runs == () and choose(project, run).missing == (1,)
 
 
 @pytest.mark.django_db
 class TestCurves:
     def test_a_line_is_the_points_of_its_run(self, project: Project) -> None:
         run = run_of(project, [0.1, 0.25, 0.5])
-        (line,) = drawn(asked(project, run, metric="reward"))["charts"][0]["lines"]
+        (line,) = build_chart_data(choose(project, run, metric="reward"))["charts"][0]["lines"]
         assert (line["x"], line["y"], line["runs"]) == ([1, 2, 3], [0.1, 0.25, 0.5], [1]) and "low" not in line
 
     def test_runs_that_differ_by_seed_alone_are_one_line_with_a_band(self, project: Project) -> None:
         runs = [trained_run(project, f"Seed {n}", 10, lift=n / 10, config={"seed": n}) for n in range(3)]
         other = trained_run(project, "Other", 10, config={"seed": 0, "learning_rate": 1e-5})
-        given = asked(project, *runs, other, group="seed", metric="reward")
-        first, second = drawn(given)["charts"][0]["lines"]
+        given = choose(project, *runs, other, group="seed", metric="reward")
+        first, second = build_chart_data(given)["charts"][0]["lines"]
         assert first["runs"] == [1, 2, 3] and second["runs"] == [4] and "3 seeds" in first["name"]
         at = [Point.objects.get(run=run, step=4).metrics["reward"] for run in runs]
         assert first["y"][3] == pytest.approx(np.mean(at), rel=1e-5)
@@ -198,28 +198,28 @@ class TestCurves:
 
     def test_along_tokens_a_point_lies_at_the_tokens_so_far(self, project: Project) -> None:
         run, mute = trained_run(project, "Counts", 5), run_of(project, [0.5, 0.6])
-        told = drawn(asked(project, run, mute, axis="tokens", metric="reward"))
-        (line,) = told["charts"][0]["lines"]
-        assert line["x"] == [1010, 2030, 3060, 4100, 5150] and told["left_out"] == [mute.number]
-        held = drawn(asked(project, run, axis="time", metric="held_out.reward"))["charts"][0]["lines"][0]
+        charts = build_chart_data(choose(project, run, mute, axis="tokens", metric="reward"))
+        (line,) = charts["charts"][0]["lines"]
+        assert line["x"] == [1010, 2030, 3060, 4100, 5150] and charts["left_out"] == [mute.number]
+        held = build_chart_data(choose(project, run, axis="time", metric="held_out.reward"))["charts"][0]["lines"][0]
         assert held["x"] == [2.0 * step for step in held["step"]]
 
-    def test_long_runs_are_means_over_steps_and_whole_where_one_zooms_in(
+    def test_long_runs_are_means_over_steps_and_exact_where_one_zooms_in(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("prove_web.experiments.compare.curves.MOST_POINTS", 50)
         run = trained_run(project, "Long", 200)
-        told = read([run], ["reward"])
+        series = read([run], ["reward"])
         rewards = dict(run.points.values_list("step", "metrics__reward"))
-        curve = told.curves[run.pk, "reward"]
-        assert told.every == 4 and len(curve.steps) <= 51
+        curve = series.curves[run.pk, "reward"]
+        assert series.every == 4 and len(curve.steps) <= 51
         assert curve.values[1] == pytest.approx(np.mean([rewards[step] for step in (4, 5, 6, 7)]))
         near = read([run], ["reward"], 100, 120)
         assert near.every == 1 and near.curves[run.pk, "reward"].steps == [*range(100, 121)]
 
-    def test_a_metric_that_no_run_told_has_no_line(self, project: Project) -> None:
+    def test_a_metric_that_no_run_logged_has_no_line(self, project: Project) -> None:
         run = trained_run(project, "Run", 5)
-        assert drawn(asked(project, run, metric="kl"))["charts"][0]["lines"] == []
+        assert build_chart_data(choose(project, run, metric="kl"))["charts"][0]["lines"] == []
 
 
 @pytest.mark.django_db
@@ -242,11 +242,11 @@ class TestWhatDiffers:
         differing = {one.name for one in fields(runs) if one.differs}
         assert differing == {name for name, value in given.items() if value != START[name]}
 
-    def test_a_reward_by_name_is_told_with_the_weight_that_is_different(self, project: Project) -> None:
+    def test_a_reward_by_name_is_listed_with_the_weight_that_differs(self, project: Project) -> None:
         plain = trained_run(project, "Whole", 5)
         other = trained_run(project, "Part", 5, config={"reward": {"name": 0.0}})
-        told = {one.name: one.values for one in fields([plain, other]) if one.differs}
-        assert told == {"reward_preset": ("The paper's", "Without name"), "reward_name": ("0.2", "0")}
+        differing = {one.name: one.values for one in fields([plain, other]) if one.differs}
+        assert differing == {"reward_preset": ("The paper's", "Without name"), "reward_name": ("0.2", "0")}
 
     def test_other_data_is_a_difference_and_what_the_baseline_has_is_not_odd(self, project: Project) -> None:
         one = trained_run(project, "One", 5, dataset=dataset_of(project))
@@ -266,7 +266,7 @@ class TestResults:
         runs = [trained_run(project, f"Run {n}", 5) for n in range(3)]
         for run, plays in zip(runs, (wrong_on(0, 1, 2), wrong_on(0), right), strict=True):
             leave_held_out(run, plays)
-        first, second, third = finals(asked(project, *runs).runs, runs[0])
+        first, second, third = finals(choose(project, *runs).runs, runs[0])
         assert first.against is None and second.against and third.against
         assert second.against.value == pytest.approx(2 * 1.3 / 6) and second.against.count == 6
         assert third.against.value == pytest.approx(3 * 1.3 / 6) and third.against.low > 0
@@ -276,7 +276,7 @@ class TestResults:
         runs = [trained_run(project, f"Run {n}", 5) for n in range(3)]
         for run, plays in zip(runs, (wrong_on(0, 1, 2), right), strict=False):
             leave_held_out(run, plays)
-        rows = finals(asked(project, *runs).runs, runs[0])
+        rows = finals(choose(project, *runs).runs, runs[0])
         assert [row.goals for row in rows] == [0.5, 1.0, None]
         text = victors.get(address(project, *runs, part="finals")).content.decode()
         assert "Goal success" in text and "50.0" in text and "100.0" in text
@@ -303,18 +303,18 @@ class TestResults:
     def test_components_and_tools_come_with_the_largest_difference_first(self, project: Project) -> None:
         one = trained_run(project, "One", 40, tools={"transfer_money": (10, 4), "list_accounts": (20, 1)})
         two = trained_run(project, "Two", 40, lift=0.1, tools={"transfer_money": (10, 1), "list_accounts": (20, 2)})
-        given = asked(project, one, two)
+        given = choose(project, one, two)
         parts = components(given.runs, one)
         assert parts.held_out and parts.rows[0].name == "validity"
         assert parts.rows[0].cells[1].delta == pytest.approx(0.1) and parts.rows[0].cells[0].delta is None
-        told = tools(given.runs, one)
-        assert [row.name for row in told.rates] == ["transfer_money", "list_accounts"]
-        assert [row.cells[1].delta for row in told.rates] == pytest.approx([-0.3, 0.05])
-        assert told.rates[0].cells[1].count == 40 and told.steps == {1: 4, 2: 4}
+        found = tools(given.runs, one)
+        assert [row.name for row in found.rates] == ["transfer_money", "list_accounts"]
+        assert [row.cells[1].delta for row in found.rates] == pytest.approx([-0.3, 0.05])
+        assert found.rates[0].cells[1].count == 40 and found.steps == {1: 4, 2: 4}
 
     def test_a_run_without_a_result_leaves_its_training(self, project: Project) -> None:
         one, two = trained_run(project, "One", 40), trained_run(project, "Two", 40, state=State.RUNNING)
-        parts = components(asked(project, one, two).runs, one)
+        parts = components(choose(project, one, two).runs, one)
         last = [Point.objects.get(run=one, step=step).metrics["coverage"] for step in range(37, 41)]
         (row,) = [row for row in parts.rows if row.name == "coverage"]
         assert not parts.held_out and row.cells[0].value == pytest.approx(np.mean(last))
@@ -328,7 +328,7 @@ class TestResults:
             leave_held_out(run, plays)
 
         def said(order: tuple[Run, ...]) -> Any:
-            given = asked(project, *order, base=1)
+            given = choose(project, *order, base=1)
             at = [given.runs.index(run) for run in runs]
             found = finals(given.runs, given.base)
             return (
@@ -336,7 +336,7 @@ class TestResults:
                 [(row.name, [row.cells[i] for i in at]) for row in components(given.runs, given.base).rows],
                 [(row.name, [row.cells[i] for i in at]) for row in tools(given.runs, given.base).rates],
                 [found[i].against for i in at],
-                sorted((line["runs"], line["y"]) for line in drawn(given)["charts"][0]["lines"]),
+                sorted((line["runs"], line["y"]) for line in build_chart_data(given)["charts"][0]["lines"]),
             )
 
         assert all(said(order) == said(tuple(runs)) for order in permutations(runs))
@@ -354,9 +354,9 @@ def test_twenty_long_runs_cost_as_few_questions_as_two_and_a_bounded_answer(
     project: Project, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     data = dataset_of(project)
-    tools_told = {f"tool_{n}": (3, n % 3) for n in range(100)}
+    tool_counts = {f"tool_{n}": (3, n % 3) for n in range(100)}
     runs = [run_of(project, dataset=data, config={"seed": n}) for n in range(MOST)]
-    step = {"tokens": 100, "elapsed_s": 1.5, TOOLS: tools_told, "success": 0.5}
+    step = {"tokens": 100, "elapsed_s": 1.5, TOOLS: tool_counts, "success": 0.5}
     Point.objects.bulk_create(
         Point(run=run, step=at, metrics={**step, "reward": at / 350 + run.number / 100})
         for run in runs
@@ -372,10 +372,10 @@ def test_the_baseline_is_the_run_that_the_others_declare(project: Project) -> No
     first, second, third = (trained_run(project, name, steps=5) for name in ("First", "Second", "Third"))
     Run.objects.filter(pk=third.pk).update(base=first)
     for numbers in permutations((1, 2, 3)):
-        asked = chosen(project, QueryDict(urlencode([("run", number) for number in numbers])))
-        assert asked.base == first and "base=" not in asked.address
-        assert asked.against(second).address.endswith("base=2"), "who chooses another one has it"
-        assert chosen(project, QueryDict(asked.against(second).address)).base == second
-        assert asked.without(first).base == asked.without(first).runs[0], "nobody declares one of these"
+        choice = parse_comparison_params(project, QueryDict(urlencode([("run", number) for number in numbers])))
+        assert choice.base == first and "base=" not in choice.address
+        assert choice.replace_baseline(second).address.endswith("base=2"), "who chooses another one has it"
+        assert parse_comparison_params(project, QueryDict(choice.replace_baseline(second).address)).base == second
+        assert choice.remove_run(first).base == choice.remove_run(first).runs[0], "nobody declares one of these"
     Run.objects.filter(pk=second.pk).update(pinned=True)
-    assert chosen(project, QueryDict("run=3&run=2")).base == second, "a pinned one is next"
+    assert parse_comparison_params(project, QueryDict("run=3&run=2")).base == second, "a pinned one is next"

@@ -1,4 +1,4 @@
-"""MCP clients in a live session: their calls are the session's, and a token lets in whom it should, while it should."""
+"""MCP clients in a live session: their calls belong to the session, and a token admits its user until it ends."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[str]:
-    """The site's own application on a free port, in a thread of its own."""
+    """Run the site's own application on a free port, in a thread of its own."""
     server = uvicorn.Server(uvicorn.Config(application, port=0, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -54,11 +54,11 @@ def address(web: str, session: LiveSession, bob: User) -> str:
 
 
 def visit(url: str, scene: Callable[[Client], Awaitable[Any]], **options: Any) -> Any:
-    async def whole() -> Any:
+    async def run() -> Any:
         async with Client(url, **options) as client:
             return await scene(client)
 
-    return asyncio.run(whole())
+    return asyncio.run(run())
 
 
 def call(url: str, tool: str, arguments: dict[str, Any] | None = None, **options: Any) -> Any:
@@ -66,9 +66,9 @@ def call(url: str, tool: str, arguments: dict[str, Any] | None = None, **options
 
 
 def status(url: str, method: str = "POST", **rest: Any) -> int:
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-    given = {"content": json.dumps(asked), "headers": headers | rest.pop("headers", {})} | rest
+    given = {"content": json.dumps(request), "headers": headers | rest.pop("headers", {})} | rest
     return int(
         httpx2.request(method, url, **(given if method == "POST" else {"headers": given["headers"]})).status_code
     )
@@ -100,7 +100,7 @@ def test_by_hand_and_by_a_client_it_is_one_world(address: str, session: LiveSess
     start = minute_text(state.now.replace(year=state.now.year + 1))
     given = {"calendar": calendar, "title": "dentist", "start": start, "duration": 30}
     event = json.loads(session_services.make(session, bob, "create_event", given).text)["id"]
-    cache.kept.clear()  # as in another process
+    cache.entries.clear()  # as another process would find it
     assert not call(address, "cancel_event", {"event": event}).is_error
     assert list(session.calls.values_list("position", "source")) == [(1, Source.HAND), (2, Source.MCP)]
     assert call(address, "cancel_event", {"event": event}).is_error, "it is gone"
@@ -117,7 +117,7 @@ def test_its_resources_are_of_the_world_as_it_is_now(address: str, session: Live
     assert not session.calls.exists()
 
 
-def test_what_no_tool_should_see_and_what_there_is_not_is_refused_and_not_kept(
+def test_what_no_tool_should_see_and_what_there_is_not_is_refused_and_not_stored(
     address: str, session: LiveSession
 ) -> None:
     for tool, arguments in (("no_such_tool", {}), ("send_email", {}), ("list_accounts", {"a": "\0"})):
@@ -147,10 +147,10 @@ def test_the_token_may_come_as_bearer(web: str, session: LiveSession, bob: User)
     assert status(f"{web}{PREFIX}/", headers={"Authorization": f"Basic {text}"}) == 401
 
 
-def test_a_token_is_kept_only_as_a_hash(session: LiveSession, bob: User) -> None:
+def test_a_token_is_stored_only_as_a_hash(session: LiveSession, bob: User) -> None:
     made, text = tokens.issue(session, bob, "Desk", True)
     assert text not in json.dumps(list(ConnectToken.objects.values()), default=str)
-    assert tokens.admitted(text) == made and tokens.admitted(made.hash) is None
+    assert tokens.authenticate_session_token(text) == made and tokens.authenticate_session_token(made.hash) is None
 
 
 def test_nobody_comes_in_by_a_token_that_is_revoked_or_whose_maker_has_gone(
@@ -205,7 +205,7 @@ def test_a_full_session_takes_no_more(address: str, session: LiveSession, monkey
     assert session.calls.count() == 1
 
 
-def test_an_unknown_resource_is_told_to_the_client(address: str) -> None:
+def test_the_client_gets_an_error_for_an_unknown_resource(address: str) -> None:
     with pytest.raises(BaseException) as error:
         visit(address, lambda client: client.read_resource("prove://nothing/state"))
     found = error.value

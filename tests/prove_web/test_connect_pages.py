@@ -1,4 +1,4 @@
-"""The pages that connect clients to a session and have its calls meet faults: shown once, replayed exactly."""
+"""The pages that connect clients to a session and inject faults: a token appears once, a replay is exact."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.servers import session_services, tokens
 from prove_web.servers.client_snippets import PLACE
 from prove_web.servers.models import LiveSession, SessionCall, Source
-from prove_web.servers.world_cache import cache, met, moments
+from prove_web.servers.world_cache import cache, get_injected_faults, moments
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"
@@ -56,15 +56,15 @@ def call_much(session: LiveSession, bob: User) -> None:
 def story(session: LiveSession) -> list[Any]:
     known = moments(session)
     return [
-        (known[each.position].world.digest(), each.text, [one[1:] for one in met(known, each.position)])
+        (known[each.position].world.digest(), each.text, [one[1:] for one in get_injected_faults(known, each.position)])
         for each in session.calls.all()
     ]
 
 
-def test_a_token_is_shown_once_with_all_that_it_takes(browser: Client, session: LiveSession) -> None:
+def test_a_token_appears_once_with_all_that_it_takes(browser: Client, session: LiveSession) -> None:
     answer = browser.post(at("session-token", session), {"name": SCRIPT, "writes": "yes"})
     text = answer.context["text"]
-    assert tokens.admitted(text) == session.tokens.get()
+    assert tokens.authenticate_session_token(text) == session.tokens.get()
     assert SCRIPT not in answer.text and "no-store" in answer["Cache-Control"]
     for each in answer.context["clients"]:
         assert f"/mcp/s/{text}/" in each.text and PLACE not in each.text
@@ -78,7 +78,7 @@ def test_a_token_needs_a_name_and_says_so(browser: Client, session: LiveSession,
     assert answer.status_code == 422 and "Enter a name" in answer.text and not session.tokens.exists()
 
 
-def test_a_token_reads_only_unless_it_is_asked_to_call(browser: Client, session: LiveSession) -> None:
+def test_a_token_reads_only_unless_it_may_call(browser: Client, session: LiveSession) -> None:
     browser.post(at("session-token", session), {"name": "Look", "writes": "no"})
     assert session.tokens.get().writes is False
 
@@ -92,7 +92,7 @@ def test_one_revokes_ones_own_token_and_a_maintainer_any(
     assert hers.revoked_at is None
     mine, text = tokens.issue(session, session.created_by, "Mine", True)
     as_user(mary).post(at("session-token-revoke", session, mine.pk))
-    assert tokens.admitted(text) is None
+    assert tokens.authenticate_session_token(text) is None
     other = LiveSession.objects.create(project=session.project, servers=["email"], seed=1)
     assert browser.post(at("session-token-revoke", other, hers.pk)).status_code == 404
 
@@ -114,11 +114,11 @@ def test_faults_begin_with_the_next_call_and_a_replay_meets_the_same(
     call_much(session, bob)
     browser.post(at("session-faults", session), OFTEN | {"seed": 4})
     call_much(session, bob)
-    told = story(session)
-    faulty = [bool(kinds) for _, _, kinds in told]
+    before = story(session)
+    faulty = [bool(kinds) for _, _, kinds in before]
     assert not any(faulty[:8]) and any(faulty[8:16]) and not any(faulty[16:24]) and any(faulty[24:])
-    cache.kept.clear()
-    assert story(session) == told
+    cache.entries.clear()
+    assert story(session) == before
     assert all(moment.as_recorded for moment in moments(session))
 
 
@@ -166,12 +166,12 @@ def test_shares_that_are_none_are_refused_and_stay_as_typed(
 def test_what_comes_in_live_leaves_forms_alone(browser: Client, session: LiveSession, bob: User) -> None:
     session_services.make(session, bob, "list_events", {})
     live = {"HX-Request": "true", "HX-Target": "calls"}
-    told = browser.get(session.get_absolute_url(), headers=live).text
-    assert 'id="calls"' in told and 'id="state-table"' in told and 'id="newest"' in told
-    assert 'id="call-form"' not in told and 'id="find_tool"' not in told and 'id="find"' not in told
+    text = browser.get(session.get_absolute_url(), headers=live).text
+    assert 'id="calls"' in text and 'id="state-table"' in text and 'id="newest"' in text
+    assert 'id="call-form"' not in text and 'id="find_tool"' not in text and 'id="find"' not in text
     for query, target in (({"tool": "list_events"}, "calls"), ({"at": "0"}, "calls"), ({}, "calls-quiet")):
-        told = browser.get(session.get_absolute_url(), query, headers=live | {"HX-Target": target}).text
-        assert 'id="calls"' in told and 'id="newest"' not in told
+        text = browser.get(session.get_absolute_url(), query, headers=live | {"HX-Target": target}).text
+        assert 'id="calls"' in text and 'id="newest"' not in text
 
 
 def test_a_call_of_a_client_says_whose_it_is(browser: Client, session: LiveSession, bob: User) -> None:

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 
 from prove_web.trajectories.conversation import CallCard, Turn, of_example, of_rollout
 from prove_web.trajectories.metadata import facts_of
-from prove_web.trajectories.provenance import Fed
+from prove_web.trajectories.provenance import SourceCall
 from training_worker.prove.chat import write_calls
 from training_worker.prove.formats import FORMATS, LLAMA3, Format
 from training_worker.prove.messages import ARRIVED
@@ -38,12 +38,12 @@ def chips(card: CallCard) -> list[str]:
     return [chip.text for chip in card.chips]
 
 
-def told(turns: list[Turn]) -> list[tuple[str, str, list[CallCard]]]:
+def summary(turns: list[Turn]) -> list[tuple[str, str, list[CallCard]]]:
     return [(turn.role, turn.text, [replace(card, fed=()) for card in turn.calls]) for turn in turns]
 
 
 def fed_by_a_result() -> Example:
-    """One whose last call takes a value from an earlier result."""
+    """Return an example whose last call takes a value from an earlier result."""
     return next(one for one in examples() if one.steps and any(fed.argument for fed in cards(of_example(one))[-1].fed))
 
 
@@ -58,7 +58,7 @@ def rendered(turns: list[Turn]) -> str:
 def test_an_example_and_the_rollout_of_its_demonstration_read_the_same() -> None:
     for example in [replace(one, alternatives=()) for one in examples()]:
         rollout = oracle(example)
-        assert told(of_example(example, rollout.reward)) == told(of_rollout(rollout, example))
+        assert summary(of_example(example, rollout.reward)) == summary(of_rollout(rollout, example))
 
 
 def test_every_user_turn_call_and_closing_word_of_an_example_appears_once_and_in_order() -> None:
@@ -92,14 +92,14 @@ def test_a_failure_stands_where_it_happened_and_counts_as_no_call() -> None:
     on_the_way = Failure(1, 0, call, '{"error":"not_found"}', "corrected")
     at_the_end = Failure(len(example.steps), len(example.turns) - 1, call, '{"error":"gone"}', "gave_up")
     turns = of_example(replace(example, failures=(on_the_way, at_the_end)))
-    shown = cards(turns)
-    assert shown[1].arguments == shown[-1].arguments == call.arguments and len(shown) == len(example.steps) + 2
-    assert chips(shown[1]) == ["Refused", "Failed, then corrected"] and chips(shown[-1])[1] == "Failed, and explained"
-    assert [card.number for card in shown if card.number] == list(range(1, len(example.steps) + 1))
+    calls = cards(turns)
+    assert calls[1].arguments == calls[-1].arguments == call.arguments and len(calls) == len(example.steps) + 2
+    assert chips(calls[1]) == ["Refused", "Failed, then corrected"] and chips(calls[-1])[1] == "Failed, and explained"
+    assert [card.number for card in calls if card.number] == list(range(1, len(example.steps) + 1))
     assert "<b>travel" not in rendered(turns)
 
 
-def test_every_edge_is_shown_at_the_later_call() -> None:
+def test_every_edge_stands_at_the_later_call() -> None:
     for example in sequences():
         for earlier, later in example.edges:
             assert earlier in {fed.source for fed in cards(of_example(example))[later].fed}
@@ -113,7 +113,7 @@ def test_the_argument_that_a_result_gave_is_named() -> None:
     )
     example = replace(chain(), turns=("Do.",), steps=steps, edges=((0, 1), (1, 2)), answers=("Done.",))
 
-    assert [card.fed for card in cards(of_example(example))] == [(), (Fed(0, "source"),), (Fed(1, ""),)]
+    assert [card.fed for card in cards(of_example(example))] == [(), (SourceCall(0, "source"),), (SourceCall(1, ""),)]
 
 
 def test_parallel_calls_of_one_step_share_a_turn_and_its_edges() -> None:
@@ -153,7 +153,7 @@ def test_calls_where_none_was_due_say_so() -> None:
     assert "No call expected" in chips(card)
 
 
-def test_a_broken_call_is_shown_as_it_was_written() -> None:
+def test_a_broken_call_appears_as_it_was_written() -> None:
     written = "Let me see.\n<tool_call>\n{'name': oops\n</tool_call>"
     rollout = attempt(chain(), written)
     turn = of_rollout(rollout, chain())[1]
@@ -162,7 +162,7 @@ def test_a_broken_call_is_shown_as_it_was_written() -> None:
     assert turn.calls[0].arguments is None and chips(turn.calls[0]) == ["Unknown or malformed"]
 
 
-def test_a_text_argument_that_looks_like_a_number_is_told_from_one() -> None:
+def test_a_text_argument_that_looks_like_a_number_differs_from_one() -> None:
     card = of_call({"number": 1, "digits": "1", "words": "one", "none": None, "empty": "", "list": [1]})
     assert card.typed == {
         "number": "1",
@@ -174,7 +174,7 @@ def test_a_text_argument_that_looks_like_a_number_is_told_from_one() -> None:
     }
 
 
-def test_a_text_cut_by_the_token_limit_is_shown_whole() -> None:
+def test_a_text_cut_by_the_token_limit_appears_in_full() -> None:
     rollout = attempt(chain(), "I will do it, as soon as", truncated=True)
     assert of_rollout(rollout, chain())[-1].text == "I will do it, as soon as"
 
@@ -183,25 +183,25 @@ def test_a_text_cut_by_the_token_limit_is_shown_whole() -> None:
     assert turn.raw == written and len(turn.calls) == 1
 
 
-def test_calls_beyond_the_limit_are_shown_as_not_run() -> None:
+def test_calls_beyond_the_limit_appear_as_not_run() -> None:
     example = chain()
     call = example.steps[0].calls[0]
     rollout = attempt(example, write_calls([call] * 3), limits=Limits(calls=2))
 
-    shown = cards(of_rollout(rollout, example))
+    calls = cards(of_rollout(rollout, example))
 
-    assert [card.position for card in shown] == [0, 1, None]
-    assert chips(shown[-1]) == ["Not run"] and "too_many_calls" in shown[-1].result
+    assert [card.position for card in calls] == [0, 1, None]
+    assert chips(calls[-1]) == ["Not run"] and "too_many_calls" in calls[-1].result
 
 
 def test_a_rollout_reads_the_same_however_its_model_writes_calls() -> None:
     for example in examples():
         spoken = [[one.content for one in demonstration(example, form) if one.role == "assistant"] for form in FORMATS]
         rollouts = [attempt(example, *texts, form=form) for form, texts in zip(FORMATS, spoken, strict=True)]
-        assert told(of_rollout(rollouts[0], example)) == told(of_rollout(rollouts[1], example))
+        assert summary(of_rollout(rollouts[0], example)) == summary(of_rollout(rollouts[1], example))
 
 
-def test_words_and_calls_of_a_llama_are_told_apart_and_so_are_those_that_were_not_run() -> None:
+def test_words_and_calls_of_a_llama_are_separate_and_so_are_those_that_were_not_run() -> None:
     call = ToolCall("list_accounts", {})
     text = f"Let me see.\n{LLAMA3.write([call, call])}"
     limits = Limits(calls=1)
@@ -212,7 +212,7 @@ def test_words_and_calls_of_a_llama_are_told_apart_and_so_are_those_that_were_no
     assert [chips(card) for card in none.calls] == [["Not run"]] * len(none.calls) and none.calls
 
 
-def test_a_rollout_without_a_reward_is_shown_all_the_same() -> None:
+def test_a_rollout_without_a_reward_appears_all_the_same() -> None:
     example = chain()
     rollout = replace(oracle(example), reward=None, failed_at="environment", error="the server broke")
     assert chips(cards(of_rollout(rollout, example))[0]) == ["Executed"]
@@ -221,13 +221,13 @@ def test_a_rollout_without_a_reward_is_shown_all_the_same() -> None:
 def test_a_value_is_traced_to_the_first_result_that_held_it_unless_the_user_said_it() -> None:
     example = fed_by_a_result()
     texts = [message.content for message in demonstration(example) if message.role == "assistant"]
-    shown = cards(of_rollout(attempt(example, *texts), example))
+    calls = cards(of_rollout(attempt(example, *texts), example))
     said = " ".join(example.turns)
-    for card in shown:
+    for card in calls:
         for fed in card.fed:
-            assert str((card.arguments or {})[fed.argument]) in shown[fed.source].result
+            assert str((card.arguments or {})[fed.argument]) in calls[fed.source].result
             assert str((card.arguments or {})[fed.argument]) not in said
-    assert any(card.fed for card in shown)
+    assert any(card.fed for card in calls)
 
 
 def test_a_page_shows_each_call_with_its_address_and_links_to_what_fed_it() -> None:
@@ -240,12 +240,12 @@ def test_a_page_shows_each_call_with_its_address_and_links_to_what_fed_it() -> N
 def test_the_alternatives_of_a_look_up_stand_under_its_call_and_nowhere_else() -> None:
     example = fed_by_a_result()
     other = ToolCall("search_accounts", {"text": "<b>", "limit": 5})
-    shown = of_example(replace(example, alternatives=(Alternative(0, 0, other),)))
-    assert [card.alternatives for card in cards(shown)] == [
+    turns = of_example(replace(example, alternatives=(Alternative(0, 0, other),)))
+    assert [card.alternatives for card in cards(turns)] == [
         ('search_accounts(text="<b>", limit=5)',),
-        *[()] * (len(cards(shown)) - 1),
+        *[()] * (len(cards(turns)) - 1),
     ]
-    html = rendered(shown)
+    html = rendered(turns)
     assert html.count("or: <code>") == 1 and "search_accounts(text=&quot;&lt;b&gt;&quot;, limit=5)" in html
 
 

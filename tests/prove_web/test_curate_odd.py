@@ -1,4 +1,4 @@
-"""What nobody means to happen to data sets made of others: unreadable rows, half-made sets, strangers' attempts."""
+"""Odd cases of data sets made from others: unreadable rows, unfinished sets, attempts from files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
 from prove_web.trajectories import import_services, uploads
 from prove_web.trajectories.import_preview import Import, Sample, holds_attempts, sample
-from prove_web.trajectories.importing import import_dataset
+from prove_web.trajectories.load_dataset import import_dataset
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.search import search
-from prove_web.trajectories.selection import selected
+from prove_web.trajectories.selection import select_trajectories
 from prove_web.trajectories.versions import InvalidDataset, make_version
-from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
+from training_worker.prove.curation.rollout_dataset import ROLLOUTS, DatasetRollout
 from training_worker.prove.export import parquet
 from training_worker.prove.rollout import oracle
 from training_worker.prove.trajectory import dumps, write_lines
@@ -53,8 +53,8 @@ def at(name: str, project: Project, *rest: Any, **query: Any) -> str:
     return reverse(name, args=[*project.path, *rest]) + (f"?{urlencode(query)}" if query else "")
 
 
-def sent(client: Client, project: Project, **asked: Any) -> bytes:
-    return b"".join(client.get(at("export", project, **asked)).streaming_content)
+def sent(client: Client, project: Project, **params: Any) -> bytes:
+    return b"".join(client.get(at("export", project, **params)).streaming_content)
 
 
 def manifest(lines: bytes) -> Any:
@@ -62,7 +62,7 @@ def manifest(lines: bytes) -> Any:
 
 
 def tries(project: Project, count: int = 3) -> Dataset:
-    """Attempts at one conversation, all of them right."""
+    """Create a data set of attempts at one conversation, all of them right."""
     example = chain()
     return collected(project, [(example, oracle(example))] * count, run=1, step=1)
 
@@ -76,13 +76,13 @@ def test_what_cannot_be_read_is_left_out_and_counted(
     Trajectory.objects.filter(pk=dataset.trajectories.first().pk).update(**spoil)
     for format in ("jsonl", "parquet", "openai", "huggingface", "csv"):
         assert sent(client, project, dataset=dataset.number, format=format)
-    told = manifest(sent(client, project, dataset=dataset.number, format="jsonl"))
-    assert told["left_out"] == {"its record cannot be read any more": 1} and told["trajectories"] == {"rollouts": 2}
+    info = manifest(sent(client, project, dataset=dataset.number, format="jsonl"))
+    assert info["left_out"] == {"its record cannot be read any more": 1} and info["trajectories"] == {"rollouts": 2}
     made = make_version(project, mary, "", dataset.trajectories.all(), origin={})
     assert made.trajectories.count() == 2
 
 
-def test_a_table_of_attempts_and_demonstrations_holds_both_whole(
+def test_a_table_of_attempts_and_demonstrations_holds_both_in_full(
     project: Project, client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(parquet, "BATCH", 2)
@@ -104,32 +104,30 @@ def test_each_that_is_taken_away_has_an_id_of_its_own_however_often_it_is_there(
 
 
 @pytest.mark.long
-def test_the_folder_of_attempts_has_them_and_what_they_were_asked_once(project: Project, client: Client) -> None:
+def test_the_folder_of_attempts_has_them_and_their_question_once(project: Project, client: Client) -> None:
     dataset = tries(project)
     archive = zipfile.ZipFile(io.BytesIO(sent(client, project, dataset=dataset.number, format="huggingface")))
     assert len(archive.read("train.jsonl").splitlines()) == 1 and len(archive.read(ROLLOUTS).splitlines()) == 3
 
 
-def test_a_data_set_that_a_job_still_fills_is_shown_as_such_and_found_by_nobody(
-    project: Project, client: Client
-) -> None:
-    whole, half = dataset_of(project, examples()[:2]), dataset_of(project, examples()[:4], State.RUNNING)
+def test_a_data_set_that_a_job_still_fills_says_so_and_no_search_finds_it(project: Project, client: Client) -> None:
+    complete, half = dataset_of(project, examples()[:2]), dataset_of(project, examples()[:4], State.RUNNING)
     assert "trajectories/dataset_unfinished.html" in {one.name for one in client.get(half.get_absolute_url()).templates}
-    assert {row.dataset_id for row in search(project, "").rows} == {whole.pk}
+    assert {row.dataset_id for row in search(project, "").rows} == {complete.pk}
     for page in ("export", "version-new"):
         assert client.get(at(page, project, dataset=half.number)).status_code == 404
-    assert selected(project, {}).rows.count() == 2
+    assert select_trajectories(project, {}).rows.count() == 2
 
 
 @pytest.mark.parametrize("odd", [{"steps": "many"}, {"kind": "odd"}, {"server": "\0"}, {"steps": "9" * 400}])
 def test_what_narrows_nothing_is_not_said_to(project: Project, odd: dict[str, str]) -> None:
     dataset_of(project, examples()[:3])
-    found = selected(project, {**odd, "split": "train"})
-    assert found.told == {"query": "", "filter": {"split": "train"}} and found.rows.count() == 3
+    found = select_trajectories(project, {**odd, "split": "train"})
+    assert found.origin == {"query": "", "filter": {"split": "train"}} and found.rows.count() == 3
 
 
 def test_a_bad_first_row_does_not_make_attempts_demonstrations() -> None:
-    good = Collected(id="a", example=chain(), rollout=oracle(chain()))
+    good = DatasetRollout(id="a", example=chain(), rollout=oracle(chain()))
     rows = [(1, {"record": "none"}), (2, json.loads(dumps(good)))]
     assert holds_attempts(Sample("line", rows)) and not holds_attempts(Sample("line", rows[:1]))
 
@@ -144,7 +142,7 @@ def test_what_is_not_made_leaves_nothing_behind(project: Project, mary: User, tm
     assert {path for job in before for path in job.parent.glob("*") if path.is_dir()} <= before
 
 
-def test_a_data_folder_that_takes_nothing_is_told(
+def test_a_data_folder_that_takes_nothing_is_reported(
     project: Project, mary: User, client: Client, settings: Any, tmp_path: Path
 ) -> None:
     source = dataset_of(project, examples()[:2])
@@ -166,17 +164,17 @@ def test_attempts_that_have_to_be_replayed_are_left_to_a_job(project: Project, m
 
 
 class TestStrangersAttempts:
-    """Attempts that came in a file are of no run here, whatever they say."""
+    """Attempts that come in a file belong to no run here, whatever they say."""
 
     @pytest.fixture
     def brought(self, project: Project) -> Dataset:
         run_of(project, [0.5])
         dataset = dataset_of(project)
-        Dataset.objects.filter(pk=dataset.pk).update(holds=Dataset.Holds.ROLLOUTS, origin={"import": "a.jsonl"})
+        Dataset.objects.filter(pk=dataset.pk).update(holds=Dataset.ContentKind.ROLLOUTS, origin={"import": "a.jsonl"})
         dataset.job.out.mkdir(parents=True)
         origins: list[Any] = [{"run": 1, "step": 1, "rollout": 1}, {"run": ["x"], "step": {}, "rollout": None}, {}]
         found = [
-            Collected(id=f"try-{number}", example=chain(), rollout=oracle(chain()), origin=origin)
+            DatasetRollout(id=f"try-{number}", example=chain(), rollout=oracle(chain()), origin=origin)
             for number, origin in enumerate(origins)
         ]
         write_lines(dataset.job.out / ROLLOUTS, found)
@@ -189,7 +187,7 @@ class TestStrangersAttempts:
             page = client.get(row.get_absolute_url())
             assert page.status_code == 200 and "Rollout of" not in page.text
 
-    def test_what_it_says_of_itself_is_kept_for_the_next(self, brought: Dataset, mary: User, client: Client) -> None:
+    def test_what_it_says_of_itself_is_stored_for_the_next(self, brought: Dataset, mary: User, client: Client) -> None:
         lines = sent(client, brought.project, dataset=brought.number, format="jsonl")
         assert b"".join(lines.splitlines(True)[:-1]) == (brought.job.out / ROLLOUTS).read_bytes()
         made = make_version(brought.project, mary, "", brought.trajectories.all(), origin={})

@@ -1,4 +1,4 @@
-"""The pages that make data sets of others, take them away, and bring them in."""
+"""The pages that make data sets from others, export them and import them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from prove_web.accounts.models import Project, User
-from prove_web.body_limit import MOST, Bounded
+from prove_web.body_limit import MOST, BodyLimitMiddleware
 from prove_web.live.models import Job, State
 from prove_web.review.models import Acceptance, Item, Queue
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories import uploads
-from prove_web.trajectories.exporting import FORMATS, file_name
+from prove_web.trajectories.export_formats import FORMATS, file_name
 from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.export.lines import TRIGGERS
 from training_worker.prove.importers.archive import MOST_PACKED
@@ -74,7 +74,7 @@ class TestVersions:
         assert made.origin == {"query": word, "dataset": source.number, "filter": {"kind": "chain"}}
         assert [row.example for row in made.trajectories.all()] == [row.example for row in found]
 
-    def test_its_changes_are_told_by_contents_with_links(self, source: Dataset, client: Client) -> None:
+    def test_its_changes_are_listed_by_contents_with_links(self, source: Dataset, client: Client) -> None:
         project = source.project
         client.post(at("version-new", project, dataset=source.number), {"name": "Next"})
         made = Dataset.objects.get(name="Next")
@@ -91,8 +91,8 @@ class TestVersions:
         assert at("trajectory", project, made.number, edited.example) in page.text
 
     def test_a_split_is_another_data_set_and_says_how_it_was_made(self, source: Dataset, client: Client) -> None:
-        asked = {"name": "Halves", "percent": "40", "by": "world", "seed": "3"}
-        client.post(at("dataset-split", source.project, source.number), asked)
+        form = {"name": "Halves", "percent": "40", "by": "world", "seed": "3"}
+        client.post(at("dataset-split", source.project, source.number), form)
         made = Dataset.objects.get(name="Halves")
         assert made.origin == {"split": source.number, "share": 0.4, "by": "world", "seed": 3}
         sides = {row.record["split"]: row.split for row in made.trajectories.all()}
@@ -103,8 +103,8 @@ class TestVersions:
     def test_a_mix_has_each_by_its_weight_and_nothing_twice(self, source: Dataset, client: Client) -> None:
         project = source.project
         other = dataset_of(project, [*examples()[:4], *examples()[20:32]], name="Other")
-        asked = {"name": "Mixed", "seed": "1", f"weight_{source.number}": "1", f"weight_{other.number}": "0.5"}
-        client.post(at("dataset-mix", project), asked)
+        form = {"name": "Mixed", "seed": "1", f"weight_{source.number}": "1", f"weight_{other.number}": "0.5"}
+        client.post(at("dataset-mix", project), form)
         made = Dataset.objects.get(name="Mixed")
         ours = {one.id for one in examples()[:20]}
         ids = [row.example for row in made.trajectories.all()]
@@ -112,7 +112,7 @@ class TestVersions:
         assert made.job.result["manifest"]["splits"]["train"]["dropped"] == {"it repeats another": 4}
 
     @pytest.mark.parametrize(
-        ("page", "asked"),
+        ("page", "form"),
         [
             ("dataset-split", {"percent": "0", "by": "world", "seed": "0"}),
             ("dataset-split", {"percent": "lots", "by": "moon", "seed": "-1"}),
@@ -120,10 +120,10 @@ class TestVersions:
             ("dataset-mix", {"seed": "0", "weight_1": "-1", "weight_2": "nan"}),
         ],
     )
-    def test_nonsense_makes_nothing(self, source: Dataset, client: Client, page: str, asked: dict[str, str]) -> None:
+    def test_nonsense_makes_nothing(self, source: Dataset, client: Client, page: str, form: dict[str, str]) -> None:
         dataset_of(source.project, examples()[:2])
         rest = [source.number] if page == "dataset-split" else []
-        assert client.post(at(page, source.project, *rest), asked).status_code == 422
+        assert client.post(at(page, source.project, *rest), form).status_code == 422
         assert Dataset.objects.count() == 2
 
     def test_a_queue_gives_what_was_accepted_and_attempts_become_demonstrations(
@@ -133,7 +133,7 @@ class TestVersions:
         tried = dataset_of(project, [replace(example, id="attempt")], name="Tried")
         attempt = tried.trajectories.get()
         Trajectory.objects.filter(pk=attempt.pk).update(rollout=json.loads(dumped(oracle(example))), origin={"run": 1})
-        Dataset.objects.filter(pk=tried.pk).update(holds=Dataset.Holds.ROLLOUTS)
+        Dataset.objects.filter(pk=tried.pk).update(holds=Dataset.ContentKind.ROLLOUTS)
         queue = Queue.objects.create(project=project, number=1, name="Check", schema=PLAIN.model_dump(mode="json"))
         rows = [attempt, *source.trajectories.exclude(example=example.id)[:3]]
         for position, (row, verdict) in enumerate(zip(rows, ("accept", "accept", "reject", "accept"), strict=True), 1):
@@ -145,9 +145,9 @@ class TestVersions:
         client.post(at("version-new", project, queue=1), {"name": "Accepted"})
         made = Dataset.objects.get(name="Accepted")
         assert made.holds == "demos" and made.trajectories.count() == 2
-        kept = made.trajectories.get(example="attempt")
-        assert kept.rollout is None and kept.origin == {"run": 1}
-        assert [s["calls"] for s in kept.record["steps"]]
+        accepted = made.trajectories.get(example="attempt")
+        assert accepted.rollout is None and accepted.origin == {"run": 1}
+        assert [s["calls"] for s in accepted.record["steps"]]
 
 
 def dumped(value: object) -> str:
@@ -163,8 +163,8 @@ class TestExports:
         *lines, last = body(answer).decode().splitlines()
         found = source.trajectories.filter(kind="chain")
         assert [loads(Example, line).id for line in lines] == [row.example for row in found]
-        told = json.loads(last)["manifest"]
-        assert told["found_by"] == {"query": "", "dataset": source.number, "filter": {"kind": "chain"}}
+        manifest = json.loads(last)["manifest"]
+        assert manifest["found_by"] == {"query": "", "dataset": source.number, "filter": {"kind": "chain"}}
         assert answer["Content-Disposition"] == 'attachment; filename="source-chain.jsonl"'
 
     @pytest.mark.parametrize("format", FORMATS)
@@ -175,7 +175,7 @@ class TestExports:
         assert answer.status_code == 200 and len(body(answer)) > 1000
 
     @pytest.mark.long
-    def test_the_folder_for_hugging_face_is_whole(self, source: Dataset, client: Client) -> None:
+    def test_the_folder_for_hugging_face_is_complete(self, source: Dataset, client: Client) -> None:
         sent = body(client.get(at("export", source.project, dataset=source.number, format="huggingface")))
         names = zipfile.ZipFile(io.BytesIO(sent)).namelist()
         assert {"README.md", "manifest.json", "train.jsonl", "train.parquet", "held_out.jsonl"} <= {*names}
@@ -225,9 +225,9 @@ class TestCollecting:
         assert rows[0].reward == pytest.approx(1.3) and rows[1].reward < 1 and rows[1].validity is not None
         assert len({row.example for row in rows}) == 3
 
-    def test_only_those_that_were_asked_for(self, run: Any, client: Client) -> None:
-        for asked, expected in (({"failing": "on"}, [2]), ({"groups": "2"}, [3]), ({"low": "1", "high": "2"}, [1, 3])):
-            client.post(at("run-collect", run.project, run.number), {"name": "Some", "steps": "1", **asked})
+    def test_only_the_requested_rollouts_are_collected(self, run: Any, client: Client) -> None:
+        for form, expected in (({"failing": "on"}, [2]), ({"groups": "2"}, [3]), ({"low": "1", "high": "2"}, [1, 3])):
+            client.post(at("run-collect", run.project, run.number), {"name": "Some", "steps": "1", **form})
             made = Dataset.objects.filter(name="Some").first()
             assert [row.origin["rollout"] for row in made.trajectories.all()] == expected
 
@@ -295,7 +295,7 @@ class TestImports:
         assert answer.status_code == 422 and "the limit is" in answer.json()["error"]
         assert not list(uploads.root().glob("*"))
 
-    def test_more_than_was_announced_is_not_kept_and_a_lost_piece_is_asked_for_again(
+    def test_more_than_was_announced_is_not_stored_and_a_lost_piece_is_requested_again(
         self, source: Dataset, client: Client
     ) -> None:
         piece = client.post(at("import-new", source.project), {"name": "a", "size": 10}).json()["piece"]
@@ -313,7 +313,7 @@ class TestImports:
 
     def test_old_uploads_are_forgotten(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         old = uploads.begin(project, "old", 1)
-        monkeypatch.setattr(uploads, "KEPT_SECONDS", -1)
+        monkeypatch.setattr(uploads, "MAX_AGE", -1)
         uploads.begin(project, "new", 1)
         assert not old.folder.exists()
 
@@ -324,7 +324,7 @@ class TestImports:
 
 
 def test_a_body_that_is_too_large_is_not_read_be_it_announced_or_not() -> None:
-    """Two gigabytes, as a client sends them that says so and one that does not."""
+    """A client sends two gigabytes, once with a Content-Length header and once without."""
     read: list[int] = []
 
     async def pages(scope: Any, receive: Any, send: Any) -> None:
@@ -334,18 +334,18 @@ def test_a_body_that_is_too_large_is_not_read_be_it_announced_or_not() -> None:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": bytes(1 << 20), "more_body": True}
 
-    async def asked(headers: list[tuple[bytes, bytes]]) -> list[dict[str, Any]]:
+    async def request(headers: list[tuple[bytes, bytes]]) -> list[dict[str, Any]]:
         sent: list[dict[str, Any]] = []
 
         async def send(message: Any) -> None:
             sent.append(message)
 
-        await Bounded(pages)({"type": "http", "headers": headers}, receive, send)
+        await BodyLimitMiddleware(pages)({"type": "http", "headers": headers}, receive, send)
         return sent
 
-    announced = asyncio.run(asked([(b"content-length", b"2147483648")]))
+    announced = asyncio.run(request([(b"content-length", b"2147483648")]))
     assert announced[0]["status"] == 413 and read == []
-    asyncio.run(asked([(b"transfer-encoding", b"chunked")]))
+    asyncio.run(request([(b"transfer-encoding", b"chunked")]))
     assert sum(read) <= MOST
 
 

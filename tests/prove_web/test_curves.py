@@ -1,4 +1,4 @@
-"""A run's metrics on its page and as JSON: what is told is drawn, at any resolution, and costs few questions."""
+"""A run's metrics on its page and as JSON: logged metrics are drawn, at any resolution, with few queries."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.charts import CHARTS, charted, grouped
+from prove_web.experiments.charts import CHARTS, group_charts, list_charted_metrics
 from prove_web.experiments.eval_slices import cuts
 from prove_web.experiments.metric_series import MOST, columns, snapshot
 from prove_web.experiments.models import HeldOut, Point, Run
 from prove_web.experiments.summary_tiles import TILES, tiles
-from prove_web.experiments.tools import ordered, tools_of
+from prove_web.experiments.tools import sort_tools, tools_of
 from prove_web.live.models import State
 from training_worker.prove.metrics import BY_NAME, METRICS, TOOLS, Group
 
@@ -37,10 +37,10 @@ def victors(victor: User, as_user: Callable[[User], Client]) -> Client:
 
 
 def line(step: int) -> dict[str, Any]:
-    """Every metric there is, and calls of tools of which one is learned."""
-    told = {metric.name: (step * 7 % 11) / 11 for metric in METRICS}
+    """Return a value of every metric, and the calls of tools; one of them is learned."""
+    values = {metric.name: (step * 7 % 11) / 11 for metric in METRICS}
     tools = {"transfer_money": [10, 10 if step <= STEPS // 2 else 0], "list_accounts": [2, 0], "(malformed)": [1, 1]}
-    return {**told, "tokens": 1000, "elapsed_s": 2.0 * step, TOOLS: tools}
+    return {**values, "tokens": 1000, "elapsed_s": 2.0 * step, TOOLS: tools}
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def ask(run: Run, client: Client, **query: Any) -> Any:
 
 
 def by_step(answer: dict[str, Any], name: str) -> dict[int, float]:
-    """A series as the browser reads it."""
-    told = answer["series"][name]
-    at, values = (range(len(told)), told) if isinstance(told, list) else (told["at"], told["values"])
+    """Read a series as the browser does: its values by step."""
+    series = answer["series"][name]
+    at, values = (range(len(series)), series) if isinstance(series, list) else (series["at"], series["values"])
     return {answer["step"][i]: value for i, value in zip(at, values, strict=True)}
 
 
@@ -73,7 +73,7 @@ def test_every_line_of_a_chart_is_a_metric_in_the_charts_unit_and_nearly_every_m
         assert len({metric.unit for metric in chart.metrics}) == 1, chart.title
         assert all(metric.formula and metric.healthy for metric in chart.metrics)
         assert len(chart.help) == len(chart.lines)
-    not_drawn = {metric.name for metric in METRICS} - set(charted("points"))
+    not_drawn = {metric.name for metric in METRICS} - set(list_charted_metrics("points"))
     assert not_drawn == {"rollouts", "tokens", "elapsed_s"}, "the axes, and what never changes"
     assert len({chart.title for chart in CHARTS}) == len(CHARTS)
     assert set(TILES) <= BY_NAME.keys()
@@ -81,10 +81,12 @@ def test_every_line_of_a_chart_is_a_metric_in_the_charts_unit_and_nearly_every_m
 
 def test_charts_come_in_their_groups_and_those_with_nothing_to_draw_are_hidden(project: Project, long: Run) -> None:
     old = run_of(project, [0.5] * 3)
-    assert [group for group, _ in grouped(old)] == list(get_args(Group))
-    shown = {chart.title for _, members in grouped(old) for _, chart, told in members if told}
-    assert shown == {"Reward", "Failed calls", "Step time"}
-    assert all(told for _, members in grouped(long) for _, chart, told in members if chart.source == "points")
+    assert [group for group, _ in group_charts(old)] == list(get_args(Group))
+    titles = {chart.title for _, members in group_charts(old) for _, chart, has_data in members if has_data}
+    assert titles == {"Reward", "Failed calls", "Step time"}
+    assert all(
+        has_data for _, members in group_charts(long) for _, chart, has_data in members if chart.source == "points"
+    )
 
 
 def test_a_supervised_run_leads_with_its_loss_and_has_no_tile_without_a_figure(project: Project) -> None:
@@ -113,25 +115,25 @@ def test_the_page_of_a_long_run_asks_few_questions_and_draws_from_one_snapshot(
     st.integers(3, 200),
     st.tuples(st.integers(0, 400), st.integers(0, 400)).map(sorted),
 )
-def test_what_is_told_of_a_series_is_true_and_no_more_than_was_asked_for(
+def test_the_answer_of_a_series_is_true_and_no_longer_than_requested(
     values: list[float | None], most: int, ends: list[int]
 ) -> None:
     rows = [(step, {} if value is None else {"kl": value}) for step, value in enumerate(values, 1)]
     answer = columns(rows, ["kl"], most, *ends)
     expected = {step: one["kl"] for step, one in rows if one and ends[0] <= step <= ends[1]}
-    told = by_step(answer, "kl") if answer["series"] else {}
-    assert len(told) == min(most, len(expected)) or len(expected) > most >= len(told)
-    assert told.items() <= expected.items()
+    found = by_step(answer, "kl") if answer["series"] else {}
+    assert len(found) == min(most, len(expected)) or len(expected) > most >= len(found)
+    assert found.items() <= expected.items()
     assert answer["thinned"] == (len(expected) > most)
     if most >= 10 and expected:
-        assert {max(told.values()), min(told.values())} == {max(expected.values()), min(expected.values())}
+        assert {max(found.values()), min(found.values())} == {max(expected.values()), min(expected.values())}
 
 
 def test_zooming_in_shows_the_true_values(project: Project, victors: Client) -> None:
     run, values = run_of(project), [(step * 7919 % 1009) / 3 for step in range(1, 5_001)]
     Point.objects.bulk_create(Point(run=run, step=step, metrics={"kl": kl}) for step, kl in enumerate(values, 1))
-    whole = snapshot(run)["points"]
-    assert whole["thinned"] and len(by_step(whole, "kl")) == MOST
+    full = snapshot(run)["points"]
+    assert full["thinned"] and len(by_step(full, "kl")) == MOST
     part = ask(run, victors, names="kl", **{"from": 2_000, "to": 2_099}).json()
     assert part["series"]["kl"] == values[1_999:2_099] and not part["thinned"]
     few = ask(run, victors, names="kl", points=50).json()
@@ -154,14 +156,12 @@ def test_tokens_are_counted_from_the_start_of_the_run_and_not_of_the_range(long:
         ({"source": "secrets"}, "source must be one of points, held_out"),
     ],
 )
-def test_a_question_without_an_answer_is_told_what_it_may_be(
-    query: dict[str, str], says: str, long: Run, victors: Client
-) -> None:
+def test_an_invalid_query_gets_the_valid_values(query: dict[str, str], says: str, long: Run, victors: Client) -> None:
     answer = ask(long, victors, **query)
     assert answer.status_code == 400 and answer.json()["error"].startswith(says)
 
 
-def test_what_a_run_never_told_is_left_out_of_the_answer(long: Run, victors: Client) -> None:
+def test_what_a_run_never_logged_is_left_out_of_the_answer(long: Run, victors: Client) -> None:
     answer = ask(long, victors, names="reward,never_heard_of").json()
     assert answer["series"].keys() == {"reward"}
     assert ask(long, victors, source="held_out").json()["series"].keys() == {"reward", "success"}
@@ -184,7 +184,7 @@ def test_the_table_of_tools_is_sorted_by_its_address_and_comes_alone_to_htmx(lon
     assert names == ["transfer_money", "list_accounts", "(malformed)"]
     part = victors.get(url, headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in part and "100.0 %" in part
-    assert ordered(tools_of(long), "change")[0].tool == "transfer_money"
+    assert sort_tools(tools_of(long), "change")[0].tool == "transfer_money"
 
 
 def test_the_tools_that_fail_most_lead_to_more_data_about_them(
@@ -215,7 +215,7 @@ def test_while_a_run_trains_its_slices_are_the_first_look_against_the_newest(lon
 def test_a_finished_run_shows_its_slices_with_intervals_successes_and_pass_hat(
     project: Project, victors: Client
 ) -> None:
-    run = run_of(project, [0.5], state=State.DONE, result={**RESULT, "slices": [told("all", "all"), *SLICES]})
+    run = run_of(project, [0.5], state=State.DONE, result={**RESULT, "slices": [slice_of("all", "all"), *SLICES]})
     servers, lengths, paths, knobs = cuts(run)
     assert servers.intervals and servers.passed
     [one, few] = servers.slices
@@ -226,7 +226,7 @@ def test_a_finished_run_shows_its_slices_with_intervals_successes_and_pass_hat(
     assert [each.name for each in paths.slices] == ["2 steps", "4 steps or more"]
     text = victors.get(run.get_absolute_url()).content.decode()
     assert "Chain success, sampled: 40 held-out conversations" in " ".join(text.split())
-    assert "20.0 % → 40.0 %" in shown_text(text) and "+20.0 points" in text and "+10.0 to +30.0 points" in text
+    assert "20.0 % → 40.0 %" in visible_text(text) and "+20.0 points" in text and "+10.0 to +30.0 points" in text
     assert "pass^4" in text and "+0.10 to +0.40" in text and "Final state reached" in text
     assert ">Goal success</th>" not in text and not servers.goals, "it was not measured"
 
@@ -236,14 +236,14 @@ def test_a_finished_run_shows_goal_success_beside_success_and_what_was_done_by_r
 ) -> None:
     goals = {"goal_success": [0.3, 0.6], "act_accuracy": [0.7, 0.9]}
     lines = [one | {mode: one[mode] | goals for mode in ("sampled", "greedy")} for one in SLICES[:2]]
-    whole = told("all", "all")
-    whole |= {"sampled": whole["sampled"] | goals}
+    overall = slice_of("all", "all")
+    overall |= {"sampled": overall["sampled"] | goals}
     acts = [[[9, 0, 1], [2, 0, 0], [0, 0, 5]], [[10, 0, 0], [0, 2, 0], [0, 0, 5]]]
-    result = {**RESULT, "slices": [whole, *lines, SLICES[2]], "sampled": {**RESULT["sampled"], "acts": acts}}
+    result = {**RESULT, "slices": [overall, *lines, SLICES[2]], "sampled": {**RESULT["sampled"], "acts": acts}}
     run = run_of(project, [0.5], state=State.DONE, result=result)
     servers, lengths = cuts(run)
     assert [one.goals for one in (*servers.slices, *lengths.slices)] == [(0.3, 0.6), (0.3, 0.6), None]
-    text = shown_text(victors.get(run.get_absolute_url()).content.decode())
+    text = visible_text(victors.get(run.get_absolute_url()).content.decode())
     assert "Goal success 30.0 % → 60.0 %" in text.replace("30 %", "30.0 %").replace("60 %", "60.0 %")
     assert "Expected act Called Asked Text Call 9 → 10 0 → 0 1 → 0 Ask 2 → 0 0 → 2 0 → 0" in text
 
@@ -258,11 +258,11 @@ def test_slices_of_looks_show_goal_success_where_both_looks_have_it(project: Pro
     assert cuts(run)[0].slices[0].goals is None
 
 
-def shown_text(page: str) -> str:
+def visible_text(page: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
-def told(by: str, name: str, examples: int = 40) -> dict[str, Any]:
+def slice_of(by: str, name: str, examples: int = 40) -> dict[str, Any]:
     numbers = {"before": [0.5] * 6 + [0.2], "after": [0.75] * 6 + [0.4]}
     gains = {"reward": [0.25, 0.1, 0.4], "success": [0.2, 0.1, 0.3]}
     if examples < 10:
@@ -272,13 +272,13 @@ def told(by: str, name: str, examples: int = 40) -> dict[str, Any]:
 
 
 SLICES = [
-    *(told("server", "banking"), told("server", "maps", 4), told("length", "0"), told("length", "2")),
+    *(slice_of("server", "banking"), slice_of("server", "maps", 4), slice_of("length", "0"), slice_of("length", "2")),
     *(
-        told("path", "2"),
-        told("path", "4"),
-        told("distractors", "none"),
-        told("distractors", "some"),
-        told("kind", "chain"),
+        slice_of("path", "2"),
+        slice_of("path", "4"),
+        slice_of("distractors", "none"),
+        slice_of("distractors", "some"),
+        slice_of("kind", "chain"),
     ),
 ]
 RESULT = json.loads(json.dumps(RESULT)) | {"sampled": {**RESULT["sampled"], "state": [0.5, 0.6]}}  # type: ignore[dict-item]

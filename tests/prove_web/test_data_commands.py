@@ -1,4 +1,4 @@
-"""`manage.py synthesize`, `verify` and the other commands about data: what they say, also to wrong input."""
+"""`manage.py synthesize`, `verify` and the other commands about data: their output, also for invalid input."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def said(command: str, *arguments: object, **options: Any) -> str:
 
 
 def test_a_data_set_is_made_and_holds(tmp_path: Path) -> None:
-    told = said("synthesize", "few", out=tmp_path / "set", processes=1)
-    assert "train: 8 conversations (6 chain, 1 irrelevance, 1 missing_function)" in told
+    output = said("synthesize", "few", out=tmp_path / "set", processes=1)
+    assert "train: 8 conversations (6 chain, 1 irrelevance, 1 missing_function)" in output
     assert "10 of 10 hold" in said("verify", tmp_path / "set")
     lines = (tmp_path / "set" / "train.jsonl").read_text("utf-8").splitlines()
     (tmp_path / "set" / "train.jsonl").write_text(
@@ -77,12 +77,12 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def test_what_others_made_is_imported_and_gives_a_recipe_its_abstention(tmp_path: Path) -> None:
     queries = write(tmp_path / "queries.jsonl", [*QUERIES, QUERIES[0], QUERIES[0] | {"answers": '[{"name": "f"}]'}])
-    told = said("import_data", queries, format="xlam-irrelevance", out=tmp_path / "theirs")
-    assert "train: 3 conversations (3 irrelevance)" in told
-    assert "1 left out: a call is due" in told and "1 left out: it repeats another" in told
+    output = said("import_data", queries, format="xlam-irrelevance", out=tmp_path / "theirs")
+    assert "train: 3 conversations (3 irrelevance)" in output
+    assert "1 left out: a call is due" in output and "1 left out: it repeats another" in output
     assert "3 of 3 hold" in said("verify", tmp_path / "theirs")
-    told = said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path / "theirs", processes=1)
-    assert "train: 8 conversations (6 chain, 1 irrelevance, 1 missing_function)" in told
+    output = said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path / "theirs", processes=1)
+    assert "train: 8 conversations (6 chain, 1 irrelevance, 1 missing_function)" in output
     assert '"source":"xlam-irrelevance"' in (tmp_path / "set" / "train.jsonl").read_text()
     assert "1 of the conversations in which no call is required were imported" in (
         (tmp_path / "set" / "README.md").read_text().replace("\n", " ")
@@ -93,10 +93,10 @@ def test_imported_calls_are_said_to_be_not_certified(tmp_path: Path) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     messages = [{"role": "user", "content": "Do it"}, {"role": "assistant", "tool_calls": [call]}]
     chats = write(tmp_path / "chats.jsonl", [{"messages": messages, "tools": [{"name": "f"}]}])
-    told = said("import_data", chats, format="openai", out=tmp_path / "theirs")
-    assert "1 train conversations have calls and are not certified" in told
-    told = said("verify", tmp_path / "theirs")
-    assert "1 were imported with calls and cannot be replayed" in told and "0 of 0 hold" in told
+    output = said("import_data", chats, format="openai", out=tmp_path / "theirs")
+    assert "1 train conversations have calls and are not certified" in output
+    output = said("verify", tmp_path / "theirs")
+    assert "1 were imported with calls and cannot be replayed" in output and "0 of 0 hold" in output
     with pytest.raises(CommandError, match="so no recipe takes them"):
         said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path / "theirs", processes=1)
     assert not (tmp_path / "set" / "train.jsonl").exists()
@@ -128,12 +128,12 @@ def test_imported_calls_are_certified_by_a_server_that_the_operator_allows(
     assert not (tmp_path / "theirs").exists()
     command = json.dumps([sys.executable, "-m", "mcp_servers", "banking", "--size", "small"])
     allowed.write_text(f"[bank]\ncommand = {command}\nenvironment = {{PYTHONPATH = {json.dumps(str(ROOT))}}}\n")
-    told = said("import_data", file, **given)
-    assert "1 certified: same results twice" in told and "1 rejected: a call fails (bank)" in told
-    assert ": get_account, step 1" in told and "1 train conversations have calls and are not certified" in told
-    told = said("verify", tmp_path / "theirs")
-    assert "1 were certified on bank at their import" in told and "0 of 0 hold" in told
-    assert "  1 rejected: a call fails" in told
+    output = said("import_data", file, **given)
+    assert "1 certified: same results twice" in output and "1 rejected: a call fails (bank)" in output
+    assert ": get_account, step 1" in output and "1 train conversations have calls and are not certified" in output
+    output = said("verify", tmp_path / "theirs")
+    assert "1 were certified on bank at their import" in output and "0 of 0 hold" in output
+    assert "  1 rejected: a call fails" in output
     report = json.loads(said("verify", tmp_path / "theirs", json=True))
     assert report["elsewhere"] == {"bank": 1} and report["checks"] == {"same": 1, "refused": 1}
     card = (tmp_path / "theirs" / "README.md").read_text()
@@ -162,17 +162,17 @@ def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
 def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, tells = tmp_path / "set", Command.noting
+    out, tells = tmp_path / "set", Command.wrap_progress
 
-    def noting(self: Command, split: Split, progress: Progress) -> Progress:
+    def wrap_progress(self: Command, split: Split, progress: Progress) -> Progress:
         tell = tells(self, split, progress)
 
-        def told(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             tell(done, total)
             if list(out.glob("shards/*.jsonl")):
                 os.kill(os.getpid(), signal.SIGINT)
 
-        return told
+        return report
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -180,7 +180,7 @@ def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(
             monkeypatch.context() as pressed,
             pytest.raises(CommandError, match="stopped; the same command") as stopped,
         ):
-            pressed.setattr(Command, "noting", noting)
+            pressed.setattr(Command, "wrap_progress", wrap_progress)
             said("synthesize", "few", out=out, processes=1)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -229,9 +229,9 @@ def test_verifying_what_is_not_there_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def knowing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """An endpoint with a model that rewrites well, and says of tools that none needs another."""
+    """An endpoint with a model that rewrites well and says that no tool depends on another."""
     verdict = '{"a_to_b": "none", "b_to_a": "none"}'
-    there = serve(lambda asked: rewriting(asked) if "Draft: " in asked["messages"][1]["content"] else verdict)
+    there = serve(lambda body: rewriting(body) if "Draft: " in body["messages"][1]["content"] else verdict)
     monkeypatch.setenv("PROVE_LLM_URL", there.url)
     monkeypatch.setenv("PROVE_LLM_MODEL", MODEL)
     return there
@@ -240,8 +240,8 @@ def knowing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Served:
 @pytest.mark.long
 def test_a_data_set_in_a_models_words_holds_and_costs_nothing_the_second_time(tmp_path: Path, knowing: Served) -> None:
     said("synthesize", "few", out=tmp_path / "set", processes=1)
-    told = said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
-    assert "words: assistant: model " in told and f"{len(knowing.asked)} requests" in told
+    output = said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
+    assert "words: assistant: model " in output and f"{len(knowing.requests)} requests" in output
     assert "10 of 10 hold" in said("verify", tmp_path / "worded")
     files = [path for path in (tmp_path / "worded").rglob("*") if path.is_file()]
     before = [path.read_bytes() for path in files]
@@ -270,9 +270,9 @@ def test_paraphrasing_says_in_a_line_what_is_wrong(
 
 
 def test_a_models_view_of_the_tools_is_held_against_the_graph(tmp_path: Path, knowing: Served) -> None:
-    told = said("classify", servers="video_meeting", out=tmp_path / "agreement.json")
-    assert "scripted: 90 ordered pairs, 0 without an answer" in told and "Cohen's kappa 0.000" in told
-    assert "verified explicit, predicted none" in told
+    output = said("classify", servers="video_meeting", out=tmp_path / "agreement.json")
+    assert "scripted: 90 ordered pairs, 0 without an answer" in output and "Cohen's kappa 0.000" in output
+    assert "verified explicit, predicted none" in output
     agreement = json.loads((tmp_path / "agreement.json").read_text("utf-8"))
     assert agreement["kinds"]["explicit"]["recall"] is None and agreement["kinds"]["none"]["recall"] < 1
     with pytest.raises(CommandError, match="Unknown server 'steam_engine'"):
@@ -291,8 +291,8 @@ def test_a_language_model_teaches_a_data_set_that_is_compared_with_another(
     monkeypatch.setenv("PROVE_LLM_URL", serve(rewriting).url)
     monkeypatch.setenv("PROVE_LLM_MODEL", MODEL)
     monkeypatch.setenv("PROVE_LLM_CACHE", str(tmp_path / "answers"))
-    told = said("synthesize", "quiet", out=tmp_path / "set", language_model=True, processes=1)
-    assert "train: 4 conversations (1 irrelevance, 3 missing_function)" in told
+    output = said("synthesize", "quiet", out=tmp_path / "set", language_model=True, processes=1)
+    assert "train: 4 conversations (1 irrelevance, 3 missing_function)" in output
     assert "5 of 5 hold" in said("verify", tmp_path / "set")
     said("synthesize", "quiet", out=tmp_path / "other", processes=1)
     measured = json.loads(said("compare_data", tmp_path / "set", tmp_path / "other", json=True))

@@ -1,4 +1,4 @@
-"""Data sets: the list, asking for a new one, watching it being made, and finding trajectories in it."""
+"""Data sets: the list, launching a new one, its progress while it is made, and searching its trajectories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.environments.models import Environment
 from prove_web.live.models import Job, Kind, State
-from prove_web.trajectories.denormalised import words as said_in
+from prove_web.trajectories.denormalised_columns import build_search_text as said_in
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.trajectory import Example
 
@@ -61,7 +61,7 @@ def test_a_viewer_is_offered_no_button_that_their_role_cannot_use(
     assert Dataset.objects.count() == 1
 
 
-def test_the_list_tells_what_each_data_set_holds_and_who_made_it(project: Project, mary: User, as_user: SignIn) -> None:
+def test_the_list_shows_what_each_data_set_holds_and_who_made_it(project: Project, mary: User, as_user: SignIn) -> None:
     dataset_of(project, name="Ours", by=mary, result={"counts": COUNTS}, spec={"seed": 7})
     page = as_user(mary).get(at("datasets", project)).text
     for words in ("Ours", "mary", "180", "18", "seed 7", "irrelevance", "118 with 2 steps"):
@@ -87,15 +87,13 @@ def test_another_teams_data_set_does_not_exist(project: Project, charlie: User, 
         assert client.get(at(name, project, *rest)).status_code == 404
 
 
-def test_a_data_set_of_another_project_of_ours_is_not_shown_in_this_one(
-    project: Project, mary: User, as_user: SignIn
-) -> None:
+def test_a_data_set_of_another_project_of_the_team_is_not_found(project: Project, mary: User, as_user: SignIn) -> None:
     other = Project.objects.create(organisation=project.organisation, slug="two", name="Two")
     dataset = dataset_of(other, examples()[:1])
     assert as_user(mary).get(at("dataset", project, dataset.number)).status_code == 404
 
 
-def test_asking_for_a_data_set_queues_its_job(
+def test_launching_a_data_set_queues_its_job(
     broker: str, project: Project, mary: User, as_user: SignIn, django_capture_on_commit_callbacks: Any
 ) -> None:
     dataset_of(project)
@@ -159,9 +157,9 @@ def test_nonsense_is_refused_by_name_and_nothing_typed_is_lost(
 def test_the_limits_themselves_are_accepted(project: Project, mary: User, as_user: SignIn) -> None:
     client = as_user(mary)
     for train, held_out, seed, candidates in ((10, 0, 0, 5), (20000, 2000, 19, 30)):
-        asked = {"train": train, "held_out": held_out, "seed": seed, "candidates": candidates}
-        asked["servers"] = list(SERVERS)
-        assert client.post(at("dataset-new", project), asked).status_code == 302
+        form = {"train": train, "held_out": held_out, "seed": seed, "candidates": candidates}
+        form["servers"] = list(SERVERS)
+        assert client.post(at("dataset-new", project), form).status_code == 302
     assert Dataset.objects.count() == 2
 
 
@@ -180,15 +178,13 @@ def test_a_data_set_in_the_making_shows_its_progress_live(
     assert "23 %" in part.text and "<html" not in part.text
 
 
-def test_a_data_set_in_the_queue_tells_what_it_waits_for(project: Project, mary: User, as_user: SignIn) -> None:
+def test_a_data_set_in_the_queue_says_what_it_waits_for(project: Project, mary: User, as_user: SignIn) -> None:
     graph = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", state=State.RUNNING)
     dataset = dataset_of(project, state=State.QUEUED, after=graph)
     assert "after “Dependency graph”" in as_user(mary).get(at("dataset", project, dataset.number)).text
 
 
-def test_a_page_that_watches_is_loaded_anew_once_there_is_more_to_see(
-    project: Project, mary: User, as_user: SignIn
-) -> None:
+def test_a_page_that_polls_is_reloaded_once_there_is_more_to_see(project: Project, mary: User, as_user: SignIn) -> None:
     client = as_user(mary)
     filled, failed = dataset_of(project, examples()[:3]), dataset_of(project, state=State.FAILED)
     for dataset in (filled, failed):
@@ -196,7 +192,7 @@ def test_a_page_that_watches_is_loaded_anew_once_there_is_more_to_see(
         assert answer["HX-Refresh"] == "true" and not answer.text
 
 
-def test_a_data_set_that_is_made_but_not_loaded_yet_says_so_and_goes_on_asking(
+def test_a_data_set_that_is_made_but_not_loaded_yet_says_so_and_keeps_polling(
     project: Project, mary: User, as_user: SignIn
 ) -> None:
     dataset = dataset_of(project, result={"counts": COUNTS})
@@ -206,7 +202,7 @@ def test_a_data_set_that_is_made_but_not_loaded_yet_says_so_and_goes_on_asking(
         assert "loading them into the database" in answer.text and "HX-Refresh" not in answer
 
 
-def test_a_data_set_of_which_nothing_was_kept_says_so(project: Project, mary: User, as_user: SignIn) -> None:
+def test_a_data_set_without_any_trajectory_says_so(project: Project, mary: User, as_user: SignIn) -> None:
     none = {"kept": 0, "kinds": {}, "lengths": {}}
     dataset = dataset_of(project, result={"counts": {"train": none, "held_out": none}})
     page = as_user(mary).get(at("dataset", project, dataset.number)).text
@@ -219,9 +215,7 @@ def test_a_data_set_that_failed_shows_why_as_text(project: Project, mary: User, 
     assert "&lt;script&gt;alert(1)&lt;/script&gt; ran out of memory" in page and "Resume" in page
 
 
-def test_a_data_set_tells_how_many_there_are_of_each_kind_length_server_and_tool(
-    project: Project, mary: User, as_user: SignIn
-) -> None:
+def test_a_data_set_counts_each_kind_length_server_and_tool(project: Project, mary: User, as_user: SignIn) -> None:
     held = [*examples(), *(replace(each, id=f"held-{each.id}", split="held_out") for each in examples()[:9])]
     dataset = dataset_of(project, held)
     stats = as_user(mary).get(at("dataset", project, dataset.number)).context["stats"]
@@ -237,11 +231,11 @@ def test_a_data_set_tells_how_many_there_are_of_each_kind_length_server_and_tool
     assert {bar.value for bar in stats.tools.bars} | set(stats.tools.note.replace(",", "").split()) >= TOOLS.keys()
 
 
-def test_how_much_users_tell_at_first_is_shown_where_it_differs(project: Project, mary: User, as_user: SignIn) -> None:
+def test_a_chart_of_levels_appears_only_where_they_differ(project: Project, mary: User, as_user: SignIn) -> None:
     client, other = as_user(mary), replace(chain(), id="other", level="minimal")
-    for held, told in ((copies(3), False), ([*copies(3), other], True)):
+    for held, expected in ((copies(3), False), ([*copies(3), other], True)):
         stats = client.get(at("dataset", project, dataset_of(project, held).number)).context["stats"]
-        assert (stats.levels in stats.charts) == told
+        assert (stats.levels in stats.charts) == expected
     assert [(bar.value, bar.count) for bar in stats.levels.bars] == [("complete", 3), ("minimal", 1)]
 
 
@@ -291,7 +285,7 @@ def test_each_filter_leaves_exactly_what_fits_it(project: Project, mary: User, a
         ("steps", "2"): lambda each: len(each.steps) == 2,
         ("server", server): lambda each: server in each.world.servers,
         ("tool", tool): lambda each: tool in names(each),
-        ("tool", "list"): lambda each: False,  # a part of a name is no tool
+        ("tool", "list"): lambda each: False,  # part of a name matches no tool
         ("q", "  BALANCE the "): lambda each: {"balance", "the"} <= {*said_in(each.id, asdict(each), None).split()},
         ("q", "held-train"): lambda each: each.split == "held_out",
     }
@@ -327,14 +321,14 @@ def test_a_filter_that_makes_no_sense_narrows_nothing_and_says_so(
     assert page.context["page"].count == 5 and "This filter is ignored." in page.text
 
 
-@pytest.mark.parametrize("asked", ["%", "_", "'", '"', "\\", "<script>alert(1)</script>", "é", "x" * 5000])
-def test_any_text_may_be_searched_for(project: Project, mary: User, as_user: SignIn, asked: str) -> None:
+@pytest.mark.parametrize("text", ["%", "_", "'", '"', "\\", "<script>alert(1)</script>", "é", "x" * 5000])
+def test_any_text_may_be_searched_for(project: Project, mary: User, as_user: SignIn, text: str) -> None:
     dataset = dataset_of(project, examples()[:5])
-    page = as_user(mary).get(at("dataset", project, dataset.number, q=asked, tool=asked))
+    page = as_user(mary).get(at("dataset", project, dataset.number, q=text, tool=text))
     assert page.status_code == 200 and "<script>alert" not in page.text
 
 
-def test_a_script_in_a_query_is_shown_as_text(project: Project, mary: User, as_user: SignIn) -> None:
+def test_a_script_in_a_query_is_rendered_as_text(project: Project, mary: User, as_user: SignIn) -> None:
     attack = replace(chain(), turns=("<script>alert(1)</script>", *chain().turns[1:]))
     page = as_user(mary).get(at("dataset", project, dataset_of(project, [attack]).number)).text
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
@@ -362,9 +356,9 @@ def test_a_page_of_fifty_takes_as_many_queries_as_one_of_two(
     project: Project, mary: User, as_user: SignIn, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     client = as_user(mary)
-    client.get(at("dataset", project, dataset_of(project).number))  # notes in the session that she has been here
-    # session, user, project, role, projects; data set, is it filled, 4 of statistics; 7 of the list, 2 of what waits
-    # for a blind review, 3 of lineage
+    client.get(at("dataset", project, dataset_of(project).number))  # records her visit in the session
+    # session, user, project, role, projects; data set, whether it is filled, 4 of statistics; 7 of the list, 2 of
+    # trajectories in a blind review, 3 of lineage
     queries = 22
     for count in (2, 60):
         dataset = dataset_of(project, copies(count))
@@ -372,9 +366,7 @@ def test_a_page_of_fifty_takes_as_many_queries_as_one_of_two(
             client.get(at("dataset", project, dataset.number))
 
 
-def test_what_htmx_asks_for_is_put_into_the_address_without_empty_fields(
-    project: Project, mary: User, as_user: SignIn
-) -> None:
+def test_htmx_pushes_the_address_without_empty_fields(project: Project, mary: User, as_user: SignIn) -> None:
     dataset = dataset_of(project, examples())
     address = at("dataset", project, dataset.number)
     query = {"q": "", "split": "", "kind": "chain", "steps": "", "server": "", "tool": ""}

@@ -1,5 +1,5 @@
-"""Files and bodies that are made to unpack to far more than their size: each is refused in words, and the web process
-grows by no more than GROWTH, whatever comes in at whichever door."""
+"""Files and bodies that unpack to far more than their size: the site refuses each with a reason, and the web process
+grows by at most GROWTH at every entry point."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from django.urls import reverse
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.trajectories import uploads
 from prove_web.workers.enrolment import enrol
-from training_worker.jobs import importing
-from training_worker.jobs.job_context import Refused, Tell
+from training_worker.jobs import dataset_import
+from training_worker.jobs.job_context import EventLog, JobRefusedError
 from training_worker.jobs.spool import SpoolWriter, spool_path
 from training_worker.prove.store.parquet import DamagedFile
 from training_worker.prove.store.steps import SCHEMA, read_summaries
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
-from .asked_api import program
+from .api_operations import program
 from .joining import Machine, run
 
 ROOT = Path(__file__).parents[2]
-GROWTH = 160 << 20  # bytes that the peak of the web process's memory may grow by at any of them
+GROWTH = 160 << 20  # bytes by which the peak memory of the web process may grow
 MEGABYTE = 1 << 20
 STATUS = Path("/proc/self/status")
 
@@ -58,14 +58,14 @@ def memory(name: str) -> int:
 
 
 def growth(act: Callable[[], Any]) -> tuple[Any, int]:
-    """What an act gives, and by how many bytes the peak of this process's memory was over what it held before."""
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is from here on
+    """Return the result of act and the bytes by which the peak memory of this process exceeds what it held before."""
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = memory("VmRSS")
     return act(), memory("VmHWM") - before
 
 
 def repeated(rows: int, size: int, **columns: Any) -> bytes:
-    """Parquet of a few kilobytes whose rows all say the same long text."""
+    """Return Parquet of a few kilobytes whose rows all hold the same long text."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * size]))
     out = io.BytesIO()
     table = pa.table({"query": text, **{name: [value] * rows for name, value in columns.items()}})
@@ -120,7 +120,7 @@ def test_a_file_to_import_is_previewed_within_bounds(
         lambda: client.get(page),
         lambda: client.get(page, {"format": "openai"}),
         lambda: api.client.post(f"{api.site}/imports/{upload.id}/preview", {}, "application/json"),
-        lambda: client.post(page, {"format": "openai"}),  # the last: where rows are bad, and not the file, a job begins
+        lambda: client.post(page, {"format": "openai"}),  # the last starts a job if only rows are bad
     ):
         answer, grown = growth(act)
         assert 400 <= answer.status_code < 500 or b"bad" in answer.content or answer.status_code == 302
@@ -133,11 +133,11 @@ def test_the_job_that_imports_parquet_of_one_text_a_million_times_leaves_the_dec
 ) -> None:
     (tmp_path / "upload").write_bytes(repeated(1_000_000, 60 * MEGABYTE))
     given = {"format": "columns", "mapped": {"query": "query"}, "split": "", "keep_good": True, "file": "a"}
-    tell = Tell(SpoolWriter(spool_path(tmp_path, 1)), Stop(), 1)
+    tell = EventLog(SpoolWriter(spool_path(tmp_path, 1)), Stop(), 1)
 
     def work() -> None:
-        with pytest.raises(Refused, match="unpack"):
-            importing.work({"import": given}, tmp_path, tell)
+        with pytest.raises(JobRefusedError, match="unpack"):
+            dataset_import.work({"import": given}, tmp_path, tell)
 
     assert growth(work)[1] < GROWTH
 
@@ -155,7 +155,7 @@ def refused_rollouts() -> dict[str, bytes]:
 
 
 def rollouts_that_say(rows: int, size: int) -> bytes:
-    """A file of rollouts of a few kilobytes, whose records all are the same long text."""
+    """Return a rollouts file of a few kilobytes whose records are all the same long text."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * size]))
     out = io.BytesIO()
     table = pa.table({"index": pa.array(range(rows), pa.int32()), "record": text})
@@ -247,7 +247,7 @@ DECODERS = {
     "training_worker/prove/importers/rows.py": "tables, one bounded row at a time",
     "training_worker/prove/store/parquet.py": DECODED_BEFORE,
     "training_worker/trackers/tensorboard.py": IN_THE_CHILD,
-    "training_worker/trackers/unpacking.py": IN_THE_CHILD,
+    "training_worker/trackers/safe_zip.py": IN_THE_CHILD,
     "training_worker/trackers/wandb_file.py": IN_THE_CHILD,
     "training_worker/trainer/footprint.py": MAPPED,
     "training_worker/trainer/policy.py": MAPPED,
@@ -255,8 +255,8 @@ DECODERS = {
 }
 
 
-def test_whoever_decodes_a_file_is_known_and_bounded() -> None:
-    """A new module that reads Parquet, archives or tables says here why no file can fill the memory there."""
+def test_every_module_that_decodes_a_file_is_known_and_bounded() -> None:
+    """A new module that reads Parquet, archives or tables states here why no file can fill its memory."""
     found = {
         str(path.relative_to(ROOT))
         for path in [*ROOT.glob("prove_web/**/*.py"), *ROOT.glob("training_worker/**/*.py")]
@@ -268,7 +268,7 @@ def test_whoever_decodes_a_file_is_known_and_bounded() -> None:
 
 
 def decodes(call: ast.Call) -> bool:
-    """Whether a call opens a file for decoding; an archive that is written is not."""
+    """Return whether a call opens a file for decoding and not for writing."""
     writes = any(isinstance(one, ast.Constant) and one.value in ("w", "wb", "x") for one in call.args)
     if isinstance(call.func, ast.Name):
         return call.func.id in READERS and not writes

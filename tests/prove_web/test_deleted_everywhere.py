@@ -1,4 +1,4 @@
-"""What is deleted is told of on no page and by no operation of the API, whatever else knew of it; its bin aside."""
+"""A deleted object appears on no page and in no API response, whatever refers to it; only its bin lists it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from prove_web.alerts.models import Alert, Rule
 from prove_web.experiments.metric_summary import rebuild
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import Job, Kind, State
-from prove_web.review.comments import say
+from prove_web.review.comments import post_comment
 from prove_web.review.models import Queue
 from prove_web.review.notifications import notify
 from prove_web.sharing.soft_delete import Thing, delete
-from prove_web.trajectories.importing import row
+from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset, Trajectory
 
-from .asked_api import OPERATIONS, named
+from .api_operations import OPERATIONS, named
 from .evaluated import Look, evaluation_of
 from .examples import abstention
 from .furnished import STEP, furnish, leave_results
@@ -40,9 +40,9 @@ BINS = {
     "deleted-projects",
     "audit",
     "audit-export",
-}  # which are to tell of it
-# Where a look of its own asks more of a page than its address alone.
-ASKED = (
+}  # they list what is deleted
+# Pages with a query, which the bare addresses do not cover.
+QUERIES = (
     *("runs/?group=dataset", "runs/?group=base", "runs/?columns=base,dataset,tags", "runs/?archived=all"),
     *(f"runs/?q={NAME}", f"runs/completion/?q={NAME}", "runs/export/?format=json", "runs/new/?clone=1"),
     *(f"runs/new/?clone={NUMBER}", f"runs/compare/?run=1&run={NUMBER}", f"runs/compare/?run=1&part=picker&q={NAME}"),
@@ -65,14 +65,14 @@ def done(project: Project, kind: Kind, title: str, maker: User) -> Job:
 
 
 def dataset_of(project: Project, maker: User) -> Dataset:
-    """A data set that others were made of, in which somebody said something, and of which a run was made."""
+    """Create a data set that others derive from, with a comment on a trajectory and a run that trains on it."""
     first = Dataset.objects.get(project=project, number=1)
     job = done(project, Kind.DATASET, f"{NAME} data", maker)
     made = Dataset.objects.create(project=project, number=NUMBER, name=f"{NAME} data", job=job, parent=first)
     mine = row(made, abstention())
     mine.example, mine.parent = "zanzibar-0", Trajectory.objects.get(dataset=first)
     mine.save()
-    say(mine, maker, f"Look at {NAME}, @alice")
+    post_comment(mine, maker, f"Look at {NAME}, @alice")
     later = done(project, Kind.DATASET, "Later", maker)
     origin = {"dataset": NUMBER, "mix": [[NUMBER, 1.0]]}
     child = {"name": "Later", "parent": made, "origin": origin, "job": later}
@@ -88,12 +88,12 @@ def dataset_of(project: Project, maker: User) -> Dataset:
 
 
 def run_of(project: Project, maker: User) -> Run:
-    """A run that another is measured against and starts from, of a sweep, evaluated, and of which data were made."""
+    """Create an evaluated run of a sweep: another run has it as base and starting policy, and data derive from it."""
     first = Run.objects.get(project=project, number=1)
     job = done(project, Kind.RUN, f"{NAME} run", maker)
-    told = {"name": f"{NAME} run", "tags": [NAME.lower()], "pinned": True, "notes": f"All of {NAME}", "config": {}}
+    extra = {"name": f"{NAME} run", "tags": [NAME.lower()], "pinned": True, "notes": f"All of {NAME}", "config": {}}
     made = Run.objects.create(
-        project=project, number=NUMBER, dataset=first.dataset, job=job, sweep=first.sweep, varied={"seed": "1"}, **told
+        project=project, number=NUMBER, dataset=first.dataset, job=job, sweep=first.sweep, varied={"seed": "1"}, **extra
     )
     Point.objects.create(run=made, step=STEP, metrics={"reward": 0.75})
     rebuild(made)
@@ -111,7 +111,7 @@ def run_of(project: Project, maker: User) -> Run:
 
 
 def project_of(project: Project, maker: User) -> Project:
-    """Another project of the team, whose things ask for attention."""
+    """Create another project of the team whose objects need attention."""
     made = Project.objects.create(organisation=project.organisation, slug="zanzibar", name=f"{NAME} project")
     furnish(made, maker, NUMBER)
     Preference.objects.create(user=maker, project=made, page="runs", value={})
@@ -120,7 +120,7 @@ def project_of(project: Project, maker: User) -> Project:
 
 @pytest.mark.long
 @pytest.mark.parametrize("make", [project_of, dataset_of, run_of])
-def test_nothing_tells_of_what_is_deleted(
+def test_nothing_mentions_what_is_deleted(
     make: Callable[[Project, User], Thing],
     project: Project,
     mary: User,
@@ -129,23 +129,24 @@ def test_nothing_tells_of_what_is_deleted(
     as_user: AsUser,
 ) -> None:
     thing, client = make(project, mary), as_user(alice)
-    told = re.compile(f"{NAME}|{re.escape(thing.get_absolute_url())}", re.IGNORECASE)
-    asked = addresses(names)
-    assert told.search(body(client, reverse("notifications"))) or isinstance(thing, Project)
-    assert sum(bool(told.search(body(client, f"/acme/demo/{url}"))) for url in ASKED) > 4  # or there is nothing to hide
+    pattern = re.compile(f"{NAME}|{re.escape(thing.get_absolute_url())}", re.IGNORECASE)
+    urls = addresses(names)
+    assert pattern.search(body(client, reverse("notifications"))) or isinstance(thing, Project)
+    # Without some mentions there is nothing to hide.
+    assert sum(bool(pattern.search(body(client, f"/acme/demo/{url}"))) for url in QUERIES) > 4
     Queue.objects.all().update(closed_at=thing.project.created_at if not isinstance(thing, Project) else None)
     Job.objects.exclude(state=State.DONE).update(state=State.DONE)
     delete(thing, alice)
-    left = {url: found for url in asked if (found := mentions(told, body(client, url)))}
+    left = {url: found for url in urls if (found := mentions(pattern, body(client, url)))}
     assert left == {}
 
 
 def addresses(names: dict[str, Any]) -> list[str]:
-    """Every page of the project and of its team, all that is read by the API, and some pages asked for more."""
+    """Return the URLs of every page of the project and its team, of every GET operation of the API, and QUERIES."""
     filled = named(names)
     found = [address(page, names) for page in pages(get_resolver()) if page.name not in BINS and can_be(page, names)]
     found += [each.address(filled) for each in OPERATIONS if each.method == "get" and each.name not in BINS]
-    return [*found, reverse("notifications"), *(f"/acme/demo/{each}" for each in ASKED)]
+    return [*found, reverse("notifications"), *(f"/acme/demo/{each}" for each in QUERIES)]
 
 
 def can_be(page: Any, names: dict[str, Any]) -> bool:
@@ -153,7 +154,7 @@ def can_be(page: Any, names: dict[str, Any]) -> bool:
 
 
 def body(client: Client, url: str) -> str:
-    """The text of an answer that is one, without what was asked for in its own address."""
+    """Return the text of a response of status 200, and an empty text for any other."""
     answer = client.get(url)
     assert answer.status_code < 500, url
     if answer.status_code != 200:
@@ -163,12 +164,12 @@ def body(client: Client, url: str) -> str:
     return content.decode(errors="replace")
 
 
-def mentions(told: re.Pattern[str], text: str) -> list[str]:
-    """Where it is told of, but for what says that it is deleted and what repeats the words that were asked for."""
+def mentions(pattern: re.Pattern[str], text: str) -> list[str]:
+    """Return the text around each match, except where it says "deleted" and where it repeats the query."""
     text = re.sub(r"\?[^\"<>\s]*", "", text)
     plain = re.sub(r"<[^>]*?(?:value|action|hx-get|hx-push-url|data-address|content)=\"[^\"]*\"[^>]*>", "", text)
     found = []
-    for match in told.finditer(plain):
+    for match in pattern.finditer(plain):
         around = plain[max(0, match.start() - 80) : match.end() + 80]
         if "deleted" not in around:
             found.append(around)

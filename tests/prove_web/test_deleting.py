@@ -1,4 +1,4 @@
-"""What is deleted is nowhere, comes back as it was, and after a while is gone for good, and nothing else with it."""
+"""A deleted object appears nowhere, is restored as it was, and is purged alone once its time in the bin is over."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.launching import next_number
 from prove_web.experiments.models import Run
+from prove_web.experiments.run_launch import next_number
 from prove_web.live.models import Job, State
-from prove_web.live.socket_permissions import Topic, permitted
+from prove_web.live.socket_permissions import Topic, get_permitted_users
 from prove_web.review.models import Notification, Queue
 from prove_web.review.notifications import notify
-from prove_web.sharing import purging, sequences
+from prove_web.sharing import sequences, trash_purge
 from prove_web.sharing.models import Deletion
 from prove_web.sharing.soft_delete import InUse, TooLate, delete, restore
 from prove_web.trajectories.models import Dataset, Trajectory
@@ -66,12 +66,12 @@ def dataset_of(project: Project) -> Dataset:
 
 
 def spent(deletion: Deletion) -> None:
-    """Its time in the bin is over."""
+    """Let the time of a deletion in the bin run out."""
     Deletion.objects.filter(pk=deletion.pk).update(at=timezone.now() - timedelta(days=15))
 
 
 def seen(client: Client) -> dict[str, str]:
-    """Every list, without what changes from one look to the next."""
+    """Return every list as text, without what changes from one request to the next."""
     found = {}
     for page in LISTS:
         answer = client.get(f"/acme/demo/{page}")
@@ -89,7 +89,7 @@ def test_what_is_deleted_and_restored_is_as_it_was(
 ) -> None:
     client = as_user(mary)
     page = thing_of(project).get_absolute_url()
-    assert client.get(page).status_code == 200  # a first step at home, which is ticked off now
+    assert client.get(page).status_code == 200  # the visit ticks off a first step on the home page
     before = seen(client)
     deletion = delete(thing_of(project), mary)
     gone = seen(client)
@@ -101,7 +101,7 @@ def test_what_is_deleted_and_restored_is_as_it_was(
 
 
 def addresses(thing: str, names: dict[str, Any]) -> list[str]:
-    """Every page about the thing that an address names."""
+    """Return the address of every page whose URL names this kind of object."""
     from django.urls import get_resolver
 
     from .test_permissions import address, pages
@@ -128,10 +128,10 @@ def test_no_page_about_a_deleted_thing_is_found(
 
 
 def allowed_to_see(user: User, topic: Topic) -> bool:
-    return bool(permitted(topic, [user.pk]))
+    return bool(get_permitted_users(topic, [user.pk]))
 
 
-def test_no_socket_tells_of_what_is_deleted(project: Project, mary: User, names: dict[str, Any]) -> None:
+def test_no_socket_reports_what_is_deleted(project: Project, mary: User, names: dict[str, Any]) -> None:
     run, dataset = run_of(project), dataset_of(project)
     trajectory = Trajectory.objects.get(dataset=dataset)
     of_run = ("job", str(run.job_id))
@@ -165,9 +165,9 @@ def test_what_is_at_work_or_needed_by_it_stays(
     Job.objects.filter(pk=run.job_id).update(state=state)
     for url, thing in (("bin/runs/1/", run), ("bin/datasets/1/", dataset)):
         answer = as_user(mary).post(f"/acme/demo/{url}")
-        told = [str(one) for one in get_messages(answer.wsgi_request)]
+        messages = [str(one) for one in get_messages(answer.wsgi_request)]
         assert answer.status_code == 302 and answer.url == thing.get_absolute_url()
-        assert (len(told) == 1 and "stop" in told[0]) or "run 1" in told[0]
+        assert (len(messages) == 1 and "stop" in messages[0]) or "run 1" in messages[0]
     with pytest.raises(InUse):
         delete(project, mary)
     assert Run.objects.filter(pk=run.pk).exists() and Dataset.objects.filter(pk=dataset.pk).exists()
@@ -196,8 +196,8 @@ def test_no_notification_names_a_deleted_data_set(project: Project, mary: User, 
     queue, dataset = Queue.objects.get(project=project), Dataset.objects.get(number=names["dataset"], project=project)
     queue.closed_at = timezone.now()
     queue.save()
-    for told in (str(dataset), f"{dataset} 2"):
-        notify([mary], project, f"“{queue}” has decisions on your data set “{told}”", queue.get_absolute_url())
+    for title in (str(dataset), f"{dataset} 2"):
+        notify([mary], project, f"“{queue}” has decisions on your data set “{title}”", queue.get_absolute_url())
     delete(dataset, mary)
     left = [each.text for each in Notification.objects.filter(url=queue.get_absolute_url()) if "data set" in each.text]
     assert left == [f"“{queue}” has decisions on your data set “{dataset} 2”"]
@@ -210,7 +210,7 @@ def test_deleting_offers_to_undo_it_and_twice_is_once(
     for _ in range(2):
         html = client.post("/acme/demo/bin/runs/1/", follow=True).content.decode()
         undo = re.search(r'action="(/acme/demo/bin/\d+/restore/)"', html)
-        assert undo and Deletion.objects.waiting().filter(kind="run").count() == 1
+        assert undo and Deletion.objects.filter_in_trash().filter(kind="run").count() == 1
     html = client.get("/acme/demo/bin/").content.decode()
     assert "Run 1" in html and "mary" in html
     for _ in range(2):
@@ -219,7 +219,7 @@ def test_deleting_offers_to_undo_it_and_twice_is_once(
     assert "Run 1" not in client.get("/acme/demo/bin/").content.decode()
 
 
-def test_a_project_asks_for_its_name_and_comes_back_whole(
+def test_deleting_a_project_requires_its_name_and_restoring_brings_all_of_it_back(
     project: Project, alice: User, names: dict[str, Any], as_user: AsUser
 ) -> None:
     client = as_user(alice)
@@ -230,7 +230,7 @@ def test_a_project_asks_for_its_name_and_comes_back_whole(
     assert client.post("/acme/demo/delete/", {"name": "Demo"}).status_code == 302
     assert client.get("/acme/demo/runs/").status_code == 404
     assert "/acme/demo/" not in client.get("/acme/").content.decode()
-    assert client.post("/acme/new/", {"name": "Demo", "slug": "demo"}).status_code == 422  # its address is kept
+    assert client.post("/acme/new/", {"name": "Demo", "slug": "demo"}).status_code == 422  # its address stays reserved
     html = client.get("/acme/bin/").content.decode()
     [undo] = [each for each in re.findall(r'action="(/acme/bin/\d+/restore/)"', html) if str(names["gone"]) not in each]
     assert client.post(undo).url == "/acme/demo/"
@@ -247,7 +247,7 @@ def rows() -> dict[str, int]:
 
 
 def far(job: Job, storage: Path) -> Path:
-    """A file of the job's in the storage."""
+    """Write a file of the job to the storage and return its path."""
     file = storage / str(job.pk) / "rollouts" / "step-000001.parquet"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"x")
@@ -263,7 +263,7 @@ def twins(
     settings: LazySettings,
     tmp_path: Path,
 ) -> Project:
-    """Another project with the same things."""
+    """Create another project with the same objects."""
     settings.PROVE_STORAGE = f"file://{tmp_path}/far"
     other = Project.objects.create(organisation=organisation, slug="second", name="Second")
     furnish(other, mary, number=7)
@@ -285,13 +285,13 @@ def test_a_run_is_removed_with_its_files_and_nothing_else(
     job = str(run.job_id)
     before, counted = files(tmp_path), rows()
     spent(delete(run, mary))
-    assert len(purging.purge()) == 1
+    assert len(trash_purge.purge()) == 1
     assert files(tmp_path) == {each for each in before if job not in each}
     after = rows()
     lost = {name: counted[name] - after[name] for name in counted if after[name] != counted[name]}
-    assert lost.pop("Deletion") == -1 and lost.pop("Entry", -1) < 0  # what the team is told of it
+    assert lost.pop("Deletion") == -1 and lost.pop("Entry", -1) < 0  # the deletion and its audit entries
     assert lost == {"Run": 1, "Job": 1, "Point": 1, "MetricSummary": 1, "StepRollouts": 1, "RolloutGroup": 1}
-    assert purging.purge() == []
+    assert trash_purge.purge() == []
 
 
 @pytest.mark.parametrize("digest", ["../../jobs/*/out/left", "*", ""])
@@ -299,7 +299,7 @@ def test_what_a_machine_called_a_digest_removes_nothing_of_others(
     project: Project, mary: User, twins: Project, tmp_path: Path, digest: str
 ) -> None:
     run = run_of(project)
-    run.kept.update(digest=digest, tokens_digest=digest)
+    run.stored_steps.update(digest=digest, tokens_digest=digest)
     cache = tmp_path / "data" / "cache" / "rollouts"
     cache.mkdir(parents=True)
     for job in jobs_of(twins):
@@ -307,7 +307,7 @@ def test_what_a_machine_called_a_digest_removes_nothing_of_others(
     (cache / f"{'0' * 64}-step-000001.parquet").touch()
     before = files(tmp_path)
     spent(delete(run, mary))
-    assert purging.purge()
+    assert trash_purge.purge()
     assert files(tmp_path) == {each for each in before if str(run.job_id) not in each}
 
 
@@ -319,34 +319,34 @@ def test_a_project_is_removed_with_all_that_is_in_it_and_nothing_of_another(
     Job.objects.filter(project=project).exclude(pk=job.pk).update(after=job)
     before = files(tmp_path)
     spent(delete(project, alice))
-    purging.purge()
+    trash_purge.purge()
     assert not Project.everything.filter(pk=project.pk).exists()
     assert files(tmp_path) == {each for each in before if not any(one in each for one in mine)}
     assert jobs_of(twins) == theirs and Run.objects.filter(project=twins).count() == 1
 
 
-def test_a_pass_that_is_cut_short_is_gone_on_with(
+def test_an_interrupted_pass_is_resumed(
     project: Project, mary: User, twins: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = run_of(project)
     deletion = delete(run, mary)
     spent(deletion)
-    monkeypatch.setattr(purging, "PIECE", 1)
-    whole, calls = purging.in_pieces, []
+    monkeypatch.setattr(trash_purge, "PIECE", 1)
+    original, calls = trash_purge.in_pieces, []
 
     def cut(found: Any) -> None:
         calls.append(found)
         if len(calls) == 2:
             raise OSError("the disk is away")
-        whole(found)
+        original(found)
 
-    monkeypatch.setattr(purging, "in_pieces", cut)
-    assert purging.purge() == [] and Run.everything.filter(pk=run.pk).exists()
+    monkeypatch.setattr(trash_purge, "in_pieces", cut)
+    assert trash_purge.purge() == [] and Run.everything.filter(pk=run.pk).exists()
     deletion.refresh_from_db()
     assert deletion.purged_at is None
     with pytest.raises(TooLate):
         restore(deletion)
-    assert purging.purge() and not Run.everything.filter(pk=run.pk).exists()
+    assert trash_purge.purge() and not Run.everything.filter(pk=run.pk).exists()
 
 
 def test_a_storage_that_is_away_keeps_its_run_for_the_next_pass(
@@ -354,16 +354,16 @@ def test_a_storage_that_is_away_keeps_its_run_for_the_next_pass(
 ) -> None:
     settings.PROVE_STORAGE = "nowhere://bucket"
     spent(delete(run_of(project), mary))
-    assert purging.purge() == [] and Run.everything.filter(project=project).exists()
+    assert trash_purge.purge() == [] and Run.everything.filter(project=project).exists()
 
 
 def test_nothing_is_removed_before_its_time(
     project: Project, mary: User, names: dict[str, Any], settings: LazySettings
 ) -> None:
     delete(run_of(project), mary)
-    assert purging.purge() == []
+    assert trash_purge.purge() == []
     settings.GRACE_DAYS = 0
-    assert len(purging.purge()) > 0 and not Run.everything.filter(project=project).exists()
+    assert len(trash_purge.purge()) > 0 and not Run.everything.filter(project=project).exists()
 
 
 def test_a_data_set_stays_restorable_until_the_runs_that_used_it_are_gone(
@@ -371,12 +371,12 @@ def test_a_data_set_stays_restorable_until_the_runs_that_used_it_are_gone(
 ) -> None:
     of_data = delete(dataset_of(project), mary)
     spent(of_data)
-    assert purging.purge() == []
+    assert trash_purge.purge() == []
     restore(of_data)
     spent(delete(dataset_of(project), mary))
     spent(delete(run_of(project), mary))
-    purging.purge()
-    purging.purge()
+    trash_purge.purge()
+    trash_purge.purge()
     assert not Dataset.everything.filter(project=project, number=1).exists()
 
 
@@ -388,11 +388,11 @@ def test_a_number_is_never_given_again(gone: str, project: Project, mary: User, 
         deletion = delete(thing, mary)
         if gone == "for good":
             spent(deletion)
-            purging.purge()
+            trash_purge.purge()
     assert (next_number(project), sequences.next_number(project, Dataset, Deletion.Kind.DATASET)) == before
 
 
-def test_jobs_of_what_is_deleted_are_not_told_of(project: Project, mary: User, names: dict[str, Any]) -> None:
+def test_jobs_of_what_is_deleted_are_hidden(project: Project, mary: User, names: dict[str, Any]) -> None:
     run = run_of(project)
     assert run.job in Job.objects.not_deleted()
     delete(run, mary)

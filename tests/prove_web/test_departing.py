@@ -1,4 +1,4 @@
-"""What becomes of what somebody made when they leave a team or may no longer make it: the table in the docs."""
+"""What happens to a user's objects when they leave a team or lose the role to make them: the table in the docs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from prove_web.api import tokens as api_tokens
 from prove_web.api.models import ApiToken
 from prove_web.environments.models import ThirdParty
 from prove_web.live.models import Job, State
-from prove_web.live.socket_permissions import permitted
+from prove_web.live.socket_permissions import get_permitted_users
 from prove_web.review.models import Notification, Review
 from prove_web.review.notifications import list_notifications
-from prove_web.review.reviewing import finish
+from prove_web.review.review_services import finish
 from prove_web.servers import tokens as session_tokens
 from prove_web.servers.models import ConnectToken, LiveSession
 from prove_web.sharing import links
@@ -47,7 +47,7 @@ MADE = "Created by a user"
 
 @pytest.fixture
 def ann(organisation: Organisation) -> User:
-    """An owner beside Alice, who will leave."""
+    """Create an owner beside Alice who will leave."""
     user = User.objects.create_user("ann", "ann@example.com", "correct horse battery")
     Membership.objects.create(organisation=organisation, user=user, role=Role.OWNER)
     return user
@@ -66,7 +66,7 @@ def invitation(project: Project, ann: User, names: dict[str, Any]) -> Callable[[
 
 def machine(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
     _, text = enrolment.enrol(project.organisation, ann, "Box", 1)
-    return lambda: enrolment.admitted(text) is not None
+    return lambda: enrolment.find_valid_enrolment(text) is not None
 
 
 def share_link(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
@@ -79,21 +79,21 @@ def share_link(project: Project, ann: User, names: dict[str, Any]) -> Callable[[
 def session_token(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
     session = LiveSession.objects.get(pk=names["session"])
     _, text = session_tokens.issue(session, ann, "Desk", True)
-    return lambda: session_tokens.admitted(text) is not None
+    return lambda: session_tokens.authenticate_session_token(text) is not None
 
 
 def api_token(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
     _, text = api_tokens.issue(ann, project.organisation, "Loop", ["view", "launch"])
-    asked = {"Authorization": f"Bearer {text}"}
+    headers = {"Authorization": f"Bearer {text}"}
     return lambda: (
-        Client().get(f"/api/v1/{project.organisation.slug}/{project.slug}/runs", headers=asked).status_code == 200
+        Client().get(f"/api/v1/{project.organisation.slug}/{project.slug}/runs", headers=headers).status_code == 200
     )
 
 
 def pages(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
     client = Client()
     client.force_login(ann)
-    follows = lambda: ann.pk in (permitted(("project", str(project.pk)), [ann.pk]) or set())  # noqa: E731
+    follows = lambda: ann.pk in (get_permitted_users(("project", str(project.pk)), [ann.pk]) or set())  # noqa: E731
     return lambda: client.get(project.get_absolute_url()).status_code == 200 and follows()
 
 
@@ -120,9 +120,9 @@ def work(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], boo
 
 
 def things(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
-    kept = there(Dataset, project=project, job__created_by=ann)
+    dataset = there(Dataset, project=project, job__created_by=ann)
     view = there(SavedView, project=project, made_by=ann)
-    return lambda: kept() and view()
+    return lambda: dataset() and view()
 
 
 def label(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
@@ -136,7 +136,7 @@ def notification(project: Project, ann: User, names: dict[str, Any]) -> Callable
     return lambda: list_notifications(ann).exists()
 
 
-# What the first column of the table says, with how one is made; it gives whether it still lets in, tells or works.
+# The first column of the table, with a function that makes one and returns a check that it still works.
 ROWS = {
     "Invitations": invitation,
     "Enrolled machines": machine,
@@ -152,7 +152,7 @@ ROWS = {
     "Runs, datasets, sessions, views and other objects": things,
     "Labels, comments and notes": label,
 }
-# What each takes at least: a role below it ends the thing where the table says so.
+# The lowest role for each: a role below it ends the thing where the table says so.
 LEAST = {
     "Invitations": Role.OWNER,
     "Enrolled machines": Role.OWNER,
@@ -165,7 +165,7 @@ THEMSELVES = {"Their sign-in, open pages and socket", "Notifications"}  # not wh
 
 
 def table() -> dict[str, tuple[str, str]]:
-    """What the docs say of each thing: when its maker leaves, and when their role is lowered."""
+    """Return what the docs say of each thing: when its maker leaves, and when their role is lowered."""
     lines = DOCS.read_text("utf-8").partition(f"| {MADE} |")[2].partition("\n\n")[0].splitlines()[2:]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {thing: (leaving, lowered) for thing, leaving, lowered in rows}
@@ -232,7 +232,7 @@ def test_what_they_made_for_another_team_goes_on(project: Project, ann: User, na
     made = [make(theirs, ann, names) for make in (invitation, machine)]
     _, text = api_tokens.issue(ann, other, "Loop", ["view"])
     memberships.remove(Membership.objects.get(user=ann, organisation=project.organisation))
-    assert [each() for each in made] == [True, True] and api_tokens.admitted(text)
+    assert [each() for each in made] == [True, True] and api_tokens.authenticate_api_token(text)
 
 
 def test_a_link_ends_with_the_account_of_its_maker(project: Project, ann: User, names: dict[str, Any]) -> None:
@@ -242,7 +242,7 @@ def test_a_link_ends_with_the_account_of_its_maker(project: Project, ann: User, 
     assert not opens()
 
 
-def test_who_leaves_is_told_before_what_ends_and_does_it_by_pressing_a_button(
+def test_the_page_to_leave_lists_what_ends_and_requires_a_confirmation(
     as_user: AsUser, ann: User, project: Project, names: dict[str, Any]
 ) -> None:
     client, page = as_user(ann), reverse("leave", args=["acme"])
@@ -254,7 +254,7 @@ def test_who_leaves_is_told_before_what_ends_and_does_it_by_pressing_a_button(
     assert (
         not Membership.objects.filter(user=ann).exists() and client.get(project.get_absolute_url()).status_code == 404
     )
-    assert not ApiToken.objects.good().exists() and not ConnectToken.objects.filter(revoked_at=None).exists()
+    assert not ApiToken.objects.filter_valid().exists() and not ConnectToken.objects.filter(revoked_at=None).exists()
     assert not Enrolment.objects.filter(revoked_at=None).exists() and not Share.objects.open().exists()
 
 
@@ -266,16 +266,18 @@ def test_the_last_owner_does_not_leave(as_user: AsUser, alice: User, mary: User,
     assert [*organisation.members.all()] == [alice]
 
 
-def test_who_is_given_another_role_is_told_of_it(as_user: AsUser, alice: User, bob: User, project: Project) -> None:
+def test_a_member_whose_role_changes_gets_a_notification(
+    as_user: AsUser, alice: User, bob: User, project: Project
+) -> None:
     member = Membership.objects.get(user=bob)
     for role in (Role.MAINTAINER, Role.MAINTAINER):
         as_user(alice).post(reverse("member-change", args=["acme", member.pk]), {"role": role})
-    told = [each.text for each in Notification.objects.filter(user=bob)]
-    assert len(told) == 1 and told[0].startswith("Your role in Acme is now Maintainer. You can see everything")
-    assert escape(told[0]) in as_user(bob).get(reverse("notifications")).content.decode()
+    texts = [each.text for each in Notification.objects.filter(user=bob)]
+    assert len(texts) == 1 and texts[0].startswith("Your role in Acme is now Maintainer. You can see everything")
+    assert escape(texts[0]) in as_user(bob).get(reverse("notifications")).content.decode()
 
 
-def test_what_people_left_behind_before_this_was_seen_to_is_ended_once(
+def test_the_migration_ends_what_former_members_left_behind(
     project: Project, ann: User, mary: User, names: dict[str, Any]
 ) -> None:
     kinds = (machine, share_link, session_token, api_token)

@@ -1,4 +1,4 @@
-"""What a deployment names is there: the programs and variables of compose.yaml, and settings fit for production."""
+"""A deployment names only what exists: the programs and variables of compose.yaml, and settings fit for production."""
 
 import os
 import re
@@ -13,9 +13,9 @@ from django.core.management import CommandError, get_commands, load_command_clas
 
 from prove_web import settings as settings_module
 from prove_web.operations import healthcheck_cli
-from prove_web.operations.management.commands.program import wanted
+from prove_web.operations.management.commands.program import find_program
 from prove_web.supervisor import checks
-from prove_web.supervisor.program import Refused
+from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import WEB_ALONE
 
 yaml = pytest.importorskip("yaml", reason="PyYAML comes with the trainer's packages")
@@ -31,13 +31,13 @@ NOT_OURS = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD"}
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_each_service_runs_a_command_that_there_is(name: str, settings: Any) -> None:
+def test_each_service_runs_a_command_that_exists(name: str, settings: Any) -> None:
     settings.REDIS_URL = "redis://broker:6379/0"
     command, *rest = OURS[name]["command"]
     parser = load_command_class(get_commands()[command], command).create_parser("manage.py", command)
     options = parser.parse_args(rest)
     if command == "program":
-        program = wanted(options.name, options.host)
+        program = find_program(options.name, options.host)
         assert program.name == options.name and program.command[0] == sys.executable
 
 
@@ -62,7 +62,7 @@ def test_what_is_not_ours_has_a_version_and_says_when_it_is_well() -> None:
     assert all(volume in str(SERVICES) for volume in COMPOSE["volumes"])
 
 
-def test_gpus_are_reserved_for_whoever_asks_for_them_alone() -> None:
+def test_only_the_gpu_worker_reserves_gpus() -> None:
     [name] = [name for name, service in OURS.items() if "deploy" in service]
     [device] = OURS[name]["deploy"]["resources"]["reservations"]["devices"]
     assert (name, device) == ("gpu-worker", {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]})
@@ -78,7 +78,7 @@ def test_no_program_of_ours_has_more_rights_than_it_needs() -> None:
         assert all(port.startswith("${PROVE_BIND:-127.0.0.1}:") for port in service.get("ports", [])), name
 
 
-def test_the_image_runs_as_nobody_in_particular_and_every_step_is_there() -> None:
+def test_the_image_runs_as_an_unprivileged_user_and_every_step_exists() -> None:
     steps = [line.split(maxsplit=1) for line in (ROOT / "Dockerfile").read_text().splitlines() if line[:1].isupper()]
     users = [rest for step, rest in steps if step == "USER"]
     assert users == ["prove"] and "--uid 1000 prove" in (ROOT / "Dockerfile").read_text()
@@ -99,19 +99,19 @@ def test_workers_see_no_database_and_no_secret() -> None:
 def test_every_variable_is_documented() -> None:
     table = set(re.findall(r"^\| `([A-Z_]+)` \|", RUNNING + DEPLOYING, re.MULTILINE))
     given = {variable for service in SERVICES.values() for variable in service.get("environment", {})}
-    asked = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "compose.yaml").read_text()))
+    referenced = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "compose.yaml").read_text()))
     offered = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
-    assert sorted((given | asked | offered) - table - NOT_OURS) == []
-    assert offered - {"COMPOSE_PROFILES"} <= asked, "what may be filled in is used"
+    assert sorted((given | referenced | offered) - table - NOT_OURS) == []
+    assert offered - {"COMPOSE_PROFILES"} <= referenced, "what may be filled in is used"
 
 
-def test_what_services_wait_for_and_keep_is_there() -> None:
+def test_dependencies_and_volumes_of_services_exist() -> None:
     for name, service in SERVICES.items():
         assert set(service.get("depends_on", {})) <= set(SERVICES), name
         assert {volume.split(":")[0] for volume in service.get("volumes", [])} <= set(COMPOSE["volumes"]), name
 
 
-def test_what_the_image_copies_and_runs_is_there() -> None:
+def test_what_the_image_copies_and_runs_exists() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     for line in lines:
         if line.startswith("COPY"):
@@ -123,33 +123,33 @@ def test_what_the_image_copies_and_runs_is_there() -> None:
 
 
 def test_the_settings_and_the_page_name_the_same_variables() -> None:
-    told = set(re.findall(r"^([A-Z_]{5,}) +\S", str(settings_module.__doc__), re.MULTILINE))
-    assert "PROVE_HTTPS" in told
-    assert sorted(told - set(re.findall(r"^\| `([A-Z_]+)` \|", RUNNING, re.MULTILINE))) == []
+    documented = set(re.findall(r"^([A-Z_]{5,}) +\S", str(settings_module.__doc__), re.MULTILINE))
+    assert "PROVE_HTTPS" in documented
+    assert sorted(documented - set(re.findall(r"^\| `([A-Z_]+)` \|", RUNNING, re.MULTILINE))) == []
 
 
-def test_a_program_that_is_none_is_told_which_there_are(settings: Any) -> None:
+def test_an_unknown_program_is_refused_with_the_known_ones(settings: Any) -> None:
     with pytest.raises(CommandError, match="choose one of web, gateway, writer"):
-        wanted("wirter", "127.0.0.1")
+        find_program("wirter", "127.0.0.1")
     with pytest.raises(CommandError, match="set REDIS_URL"):
-        wanted("writer", "127.0.0.1")
+        find_program("writer", "127.0.0.1")
 
 
 def test_the_port_of_a_program_can_be_chosen(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.REDIS_URL = "redis://somewhere/0"
     port = str(checks.free_port("127.0.0.1", 0))
     for name in ("web", "gateway"):
-        command = wanted(name, "127.0.0.1", int(port)).command
+        command = find_program(name, "127.0.0.1", int(port)).command
         assert command[command.index("--port") + 1] == port
     with pytest.raises(CommandError, match="writer listens on no port: omit --port"):
-        wanted("writer", "127.0.0.1", 8001)
-    with pytest.raises(Refused, match="99999 is not a port: choose one from 1024 to 65535 with --port"):
-        wanted("web", "127.0.0.1", 99999)
+        find_program("writer", "127.0.0.1", 8001)
+    with pytest.raises(ServiceError, match="99999 is not a port: choose one from 1024 to 65535 with --port"):
+        find_program("web", "127.0.0.1", 99999)
 
 
 @pytest.mark.long
-def test_a_program_becomes_what_the_site_starts_it_by(tmp_path: Path) -> None:
-    """What then says that the port is taken is the gateway itself."""
+def test_a_program_runs_as_the_site_starts_it(tmp_path: Path) -> None:
+    """The gateway itself reports that its port is in use."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         environment = {**os.environ, "PROVE_DATA": str(tmp_path), "PROVE_MCP_PORT": port}
@@ -189,7 +189,7 @@ def test_https_moves_browsers_and_leaves_programs_alone(client: Any, settings: A
     ("hosts", "name"),
     [("", "localhost"), ("a.example,b", "a.example"), (".example.com", "example.com"), ("*", "localhost")],
 )
-def test_a_site_is_asked_under_a_name_that_it_answers_to(hosts: str, name: str, monkeypatch: Any) -> None:
+def test_the_health_check_uses_a_host_name_that_the_site_accepts(hosts: str, name: str, monkeypatch: Any) -> None:
     monkeypatch.setenv("PROVE_HOSTS", hosts)
     assert healthcheck_cli.known_name() == name
 

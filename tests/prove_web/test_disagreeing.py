@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 
 from prove_web.accounts.models import Project, User
 from prove_web.review.agreement import ENOUGH, figures
-from prove_web.review.confusion import apart, cells, confusion, disputed
+from prove_web.review.confusion import cells, confusion, find_disputed_units, rank_reviewers_by_agreement
 from prove_web.review.label_matrix import Answers, Facet
 from prove_web.review.models import Item
 
@@ -30,23 +30,23 @@ UNITS = st.lists(
 
 
 def answers_of(units: list[dict[int, int]]) -> Answers:
-    return Answers(FACET, {(at, ""): told for at, told in enumerate(units, 1)})
+    return Answers(FACET, {(at, ""): labels for at, labels in enumerate(units, 1)})
 
 
 @settings(max_examples=60, deadline=None)
 @given(UNITS)
-def test_the_picture_is_that_of_every_two_people_together(units: list[dict[int, int]]) -> None:
+def test_the_confusion_matrix_sums_over_every_pair_of_people(units: list[dict[int, int]]) -> None:
     found, expected = confusion(answers_of(units)), np.zeros((3, 3), dtype=int)
     for one, other in combinations(range(1, 5), 2):
-        both = [(told[one], told[other]) for told in units if one in told and other in told]
+        both = [(labels[one], labels[other]) for labels in units if one in labels and other in labels]
         if both:
             mine, theirs = zip(*both, strict=True)
             table = confusion_matrix(mine, theirs, labels=[0, 1, 2])
             expected += table + table.T
     assert (found == expected).all()
-    for row, told in zip(found, cells(found), strict=True):
-        assert abs(sum(one.share for one in told) - bool(row.sum())) < 1e-9
-    pairs = sum(len(told) * (len(told) - 1) // 2 for told in units)
+    for row, row_cells in zip(found, cells(found), strict=True):
+        assert abs(sum(one.share for one in row_cells) - bool(row.sum())) < 1e-9
+    pairs = sum(len(labels) * (len(labels) - 1) // 2 for labels in units)
     assert sum(one.count for at, row in enumerate(cells(found)) for one in row[at:]) == pairs
 
 
@@ -56,31 +56,31 @@ def test_of_two_people_each_agrees_as_libraries_say_and_coefficients_are_theirs(
     answers = answers_of([{1: one, 2: other} for one, other in pairs])
     mine, theirs = zip(*pairs, strict=True)
     equal = accuracy_score(mine, theirs)
-    for one in apart(answers):
+    for one in rank_reviewers_by_agreement(answers):
         assert one.units == len(pairs) and abs(one.agrees.value - equal) < 1e-9
         assert one.agrees.low is None or one.agrees.low <= equal <= one.agrees.high
         assert (one.instead is None) == (equal == 1)
-    told = figures(answers)
+    agreement = figures(answers)
     if len({*mine, *theirs}) == 1:
-        assert told.unmeasurable and not told.percent
+        assert agreement.unmeasurable and not agreement.percent
         return
-    assert abs(told.percent.value - equal) < 1e-9
-    if told.kappa:
-        assert abs(told.kappa.value - cohen_kappa_score(mine, theirs, labels=[0, 1, 2])) < 1e-9
-    if told.alpha:
+    assert abs(agreement.percent.value - equal) < 1e-9
+    if agreement.kappa:
+        assert abs(agreement.kappa.value - cohen_kappa_score(mine, theirs, labels=[0, 1, 2])) < 1e-9
+    if agreement.alpha:
         expected = krippendorff.alpha([mine, theirs], level_of_measurement="nominal")
-        assert abs(told.alpha.value - expected) < 1e-9
+        assert abs(agreement.alpha.value - expected) < 1e-9
 
 
 @settings(max_examples=60, deadline=None)
 @given(UNITS, st.sets(st.integers(1, 40)))
 def test_what_is_disputed_is_in_order_known_and_never_agreed_on(units: list[dict[int, int]], items: set[int]) -> None:
-    found = disputed(answers_of(units), items)
+    found = find_disputed_units(answers_of(units), items)
     assert [one.agrees for one in found] == sorted(one.agrees for one in found)
     for one in found:
-        told = units[one.unit[0] - 1]
-        assert one.unit[0] in items and len({*told.values()}) > 1 and one.agrees < 1
-        assert dict(one.given) == {VALUES[value]: [*told.values()].count(value) for value in told.values()}
+        labels = units[one.unit[0] - 1]
+        assert one.unit[0] in items and len({*labels.values()}) > 1 and one.agrees < 1
+        assert dict(one.given) == {VALUES[value]: [*labels.values()].count(value) for value in labels.values()}
 
 
 def test_the_page_shows_the_picture_who_stands_apart_and_what_about(
@@ -97,8 +97,8 @@ def test_the_page_shows_the_picture_who_stands_apart_and_what_about(
     counts = {(one, other): cell.count for one, row in page.context["confusion"] for other, cell in row}
     assert counts["accept", "accept"] == 9 and counts["accept", "reject"] == counts["reject", "accept"] == 3
     assert [one.units for _, one in page.context["people"]] == [12, 12]
-    told = [item.position for item, _, _ in page.context["disputes"]]
-    assert told == [2, 3], "the first is still open in a blind queue, so its answers are told to nobody"
+    positions = [item.position for item, _, _ in page.context["disputes"]]
+    assert positions == [2, 3], "the first is still open in a blind queue, so its answers are told to nobody"
 
 
 def test_a_page_of_answers_that_nobody_shares_says_so(

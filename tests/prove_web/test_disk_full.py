@@ -42,7 +42,7 @@ def test_the_api_says_that_the_disk_is_full(browser: Client, monkeypatch: Any) -
     from prove_web.api import errors
 
     monkeypatch.setattr(errors, "FULL", EVERYTHING)
-    monkeypatch.setattr(ProjectQuerySet, "of", fail)
+    monkeypatch.setattr(ProjectQuerySet, "filter_visible_to", fail)
     response = browser.get("/api/v1/projects")
     assert response.status_code == 507 and "The disk of this site is full" in response.json()["error"]
 

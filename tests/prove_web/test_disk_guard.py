@@ -1,4 +1,4 @@
-"""The last of the disk is for the site: whatever would take it is refused in words, and leaves nothing half-written."""
+"""The site reserves the last of the disk: it refuses, with a reason, what would use it, and leaves no partial file."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.exports import Export, make
 from prove_web.live.models import State
 from prove_web.operations.backups.archive import BackupFailed
-from prove_web.operations.backups.making import backup, leave_room
+from prove_web.operations.backups.create_backup import backup, leave_room
 from prove_web.trajectories import uploads
 from prove_web.trajectories.tasks import work
 from prove_web.trajectories.versions import keep_chosen
 from training_worker.disk_quota import GB, NoRoom, get_reserved_gb, room_for
 from training_worker.jobs.failure import explain
-from training_worker.jobs.job_context import Tell
+from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolWriter
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 from .examples import dataset_of, examples
 from .joining import run
@@ -47,7 +47,7 @@ def data(settings: LazySettings, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """A disk with so many bytes free."""
+    """Return a function that sets how many bytes the disk has free."""
 
     def has(free: int) -> None:
         monkeypatch.setattr("shutil.disk_usage", lambda folder: Usage(10**12, 0, free))
@@ -55,24 +55,24 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return has
 
 
-@given(free=st.integers(0, 10**13), size=st.integers(0, 10**13), kept=st.floats(0, 100))
-def test_what_is_taken_leaves_what_is_kept_and_what_fits_is_taken(free: int, size: int, kept: float) -> None:
+@given(free=st.integers(0, 10**13), size=st.integers(0, 10**13), reserved=st.floats(0, 100))
+def test_a_file_is_refused_exactly_if_it_would_use_the_reserve(free: int, size: int, reserved: float) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("shutil.disk_usage", lambda folder: Usage(10**14, 0, free))
         try:
-            room_for("it", size, Path("/not/there/yet"), kept)
+            room_for("it", size, Path("/not/there/yet"), reserved)
         except NoRoom as why:
-            assert free - size < kept * GB
+            assert free - size < reserved * GB
             texts = ("Not enough disk space for it", "are free", "reserved for the site", "Delete")
             assert all(text in str(why) for text in texts)
         else:
-            assert free - size >= kept * GB
+            assert free - size >= reserved * GB
 
 
-def test_a_worker_keeps_what_its_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    for told, kept in (("", 2), ("7", 7), ("0.5", 0.5), ("-3", 0), ("much", 2)):
-        monkeypatch.setenv("PROVE_FREE_GB", told)
-        assert get_reserved_gb() == kept
+def test_a_worker_reserves_what_its_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, reserved in (("", 2), ("7", 7), ("0.5", 0.5), ("-3", 0), ("much", 2)):
+        monkeypatch.setenv("PROVE_FREE_GB", value)
+        assert get_reserved_gb() == reserved
 
 
 def test_imports_that_were_promised_room_have_it(project: Project, data: Path, disk: Callable[[int], None]) -> None:
@@ -86,7 +86,7 @@ def test_imports_that_were_promised_room_have_it(project: Project, data: Path, d
     assert uploads.begin(project, "third.csv", 300).size == 300
 
 
-def test_a_piece_that_the_disk_does_not_take_is_not_there_by_half(project: Project, data: Path) -> None:
+def test_a_piece_that_does_not_fit_on_the_disk_leaves_no_part(project: Project, data: Path) -> None:
     begun = uploads.begin(project, "rows.csv", 100)
     begun.add(0, [b"x" * 10])
 
@@ -103,13 +103,13 @@ def test_the_page_of_imports_says_what_is_free_and_what_to_do(
     project: Project, mary: User, as_user: Callable[[User], Client], data: Path, disk: Callable[[int], None]
 ) -> None:
     disk(GB)
-    asked = {"name": "rows.csv", "size": "50000000"}
-    answer = as_user(mary).post(reverse("import-new", args=project.path), asked)
+    form = {"name": "rows.csv", "size": "50000000"}
+    answer = as_user(mary).post(reverse("import-new", args=project.path), form)
     said = answer.json()["error"]
     assert answer.status_code == 422 and "1.0 GB are free" in said and "0.1 GB" in said and "PROVE_FREE_GB" in said
 
 
-def test_an_export_is_refused_before_the_one_there_is_goes(
+def test_a_refused_export_leaves_the_existing_one(
     project: Project, mary: User, as_user: Callable[[User], Client], broker: str, data: Path, disk: Any
 ) -> None:
     job = run(project)
@@ -141,8 +141,8 @@ def test_a_data_set_fails_with_the_reason_and_leaves_no_rows(project: Project, d
     assert not list(made.job.out.glob("*.jsonl*")) and not made.trajectories.exists()
 
 
-def test_a_job_of_a_worker_ends_in_words_where_the_disk_runs_low(tmp_path: Path, disk: Any) -> None:
-    tell = Tell(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
+def test_a_job_of_a_worker_ends_with_a_reason_where_the_disk_runs_low(tmp_path: Path, disk: Any) -> None:
+    tell = EventLog(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
     tell.progress(1, 2, "on its way")
     disk(GB)
     with pytest.raises(NoRoom) as why:
@@ -160,7 +160,7 @@ def test_a_backup_on_the_sites_disk_leaves_the_last_of_it(data: Path, disk: Any)
     assert list(data.iterdir()) == []
 
 
-def test_what_a_folder_holds_is_counted_whatever_goes_meanwhile(tmp_path: Path) -> None:
+def test_a_folder_is_measured_even_if_files_disappear_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"x" * 7)
     assert disk_guard.size_of([tmp_path, tmp_path / "gone"]) == 7 and disk_guard.bytes_of(tmp_path / "gone") == 0
@@ -185,10 +185,10 @@ def test_an_announcement_holds_room_for_half_an_hour_and_is_forgotten_where_noth
     disk(2 * GB + 1000)
     empty, begun = uploads.begin(project, "nothing came", 250), uploads.begin(project, "some came", 250)
     begun.add(0, [b"x"])
-    assert uploads.promised(project) == 999
+    assert uploads.count_reserved_bytes(project) == 999
     for one in (empty, begun):
         os.utime(one.folder / uploads.ABOUT, (0, time.time() - uploads.HELD_SECONDS - 1))
-    assert uploads.promised(project) == 0
+    assert uploads.count_reserved_bytes(project) == 0
     uploads.begin(project, "new", 400)
     assert not empty.folder.exists() and begun.folder.exists()
     assert begun.add(1, [b"x"]) == 2, "who goes on with it may, as long as there is room"

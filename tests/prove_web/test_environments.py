@@ -54,8 +54,8 @@ def test_servers_are_switched_off_and_on_again(mary_browser: Client, project: Pr
     on = [name for name in SERVERS if name != "banking"]
     chosen = {"servers": on, "seed": "12", "size": "small"}
     assert mary_browser.post(at(project, "environment-save"), chosen).status_code == 302
-    kept = Environment.objects.get(project=project)
-    assert (kept.off, kept.seed, kept.size) == (["banking"], 12, "small")
+    saved = Environment.objects.get(project=project)
+    assert (saved.off, saved.seed, saved.size) == (["banking"], 12, "small")
     assert "disabled</span>" in mary_browser.get(at(project, "servers")).content.decode()
     mary_browser.post(at(project, "environment-save"), {**chosen, "servers": list(SERVERS)})
     assert Environment.objects.get(project=project).off == []
@@ -97,35 +97,33 @@ def test_a_check_names_the_law_that_a_server_breaks(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(server, "invariants", laws)
     found = check(server)
     assert not found.ok and found.laws["invariants"] == found.calls and found.laws["replay"] == 0
-    assert "always true" in found.faults[0] and "call 1" in found.faults[0]
+    assert "invariants of this server hold" in found.faults[0] and "call 1" in found.faults[0]
 
 
 @pytest.mark.long
-def test_a_check_that_is_asked_for_is_shown_once_it_has_been_run(
-    mary_browser: Client, project: Project, broker: str
-) -> None:
+def test_a_requested_check_appears_once_it_has_run(mary_browser: Client, project: Project, broker: str) -> None:
     page = at(project, "server", "maps")
     assert "Not checked" in mary_browser.get(page).content.decode()
     mary_browser.post(at(project, "server-check", "maps"))
-    asked = ServerCheck.objects.get()
+    made = ServerCheck.objects.get()
     assert "Running invariant checks" in mary_browser.get(page).content.decode()
     mary_browser.post(at(project, "server-check", "maps"))
     assert ServerCheck.objects.count() == 1, "one at a time"
-    check_task(asked.pk)
+    check_task(made.pk)
     text = mary_browser.get(page).content.decode()
-    asked.refresh_from_db()
-    assert asked.ok and asked.found["certificate"] in text and "Invariants hold, replay matches" in text
-    assert f"large {asked.found['rows']['large']}" in text
+    made.refresh_from_db()
+    assert made.ok and made.found["certificate"] in text and "Invariants hold, replay matches" in text
+    assert f"large {made.found['rows']['large']}" in text
     assert "Invariants hold" in mary_browser.get(at(project, "servers")).content.decode()
 
 
-def test_a_check_of_other_code_is_said_to_be_that() -> None:
+def test_a_check_of_other_code_is_marked_as_stale() -> None:
     found = {"ok": True, "laws": {}, "rows": {}}
     made = server_checks.create_check("maps")
     ServerCheck.objects.filter(pk=made.pk).update(ok=True, found=found, fingerprint="other", ended_at=made.asked_at)
     assert server_checks.health(["maps"])["maps"].state == "stale"
     ServerCheck.objects.filter(pk=made.pk).update(fingerprint=fingerprint(("maps",)))
-    assert server_checks.health(["maps", "crm"])["maps"].state == "kept"
+    assert server_checks.health(["maps", "crm"])["maps"].state == "passed"
     assert server_checks.health(["crm"])["crm"].state == "never"
 
 
@@ -157,16 +155,16 @@ def test_versions_are_written_down_once_and_again_when_the_code_is_another() -> 
     assert ServerVersion.objects.filter(server="maps").count() == 2
 
 
-def test_what_changed_between_versions_is_told_tool_by_tool() -> None:
+def test_changes_between_versions_are_listed_tool_by_tool() -> None:
     one = {"input": {"properties": {"a": {"type": "integer", "maximum": 5}}}, "description": "Old."}
     two = {"input": {"properties": {"a": {"type": "integer", "maximum": 9}, "b": {"type": "string"}}}}
     same = {"description": "Same."}
     found = versions.changes(
         {"t": one, "gone": same, "kept": same}, {"t": {**two, "description": "Old."}, "kept": same, "new": same}
     )
-    told = {each.tool: each for each in found}
-    assert {name: each.how for name, each in told.items()} == {"new": "added", "gone": "removed", "t": "changed"}
-    assert told["t"].lines == (
+    by_tool = {each.tool: each for each in found}
+    assert {name: each.how for name, each in by_tool.items()} == {"new": "added", "gone": "removed", "t": "changed"}
+    assert by_tool["t"].lines == (
         ("input.properties.a.maximum", "5", "9"),
         ("input.properties.b", None, '{"type": "string"}'),
     )
@@ -187,7 +185,7 @@ def test_a_version_names_the_data_sets_made_before_it_with_other_code(
     name = examples()[0].world.servers[0]
     old = ServerVersion.objects.get(server=name)
     new = next(iter(SERVERS[name].tools))
-    old.fingerprint, old.schemas = "of before", {tool: told for tool, told in old.schemas.items() if tool != new}
+    old.fingerprint, old.schemas = "of before", {tool: schema for tool, schema in old.schemas.items() if tool != new}
     old.save()
     assert versions.record() == [name]
     text = html.unescape(mary_browser.get(at(project, "server-versions", name)).content.decode())
@@ -208,7 +206,7 @@ def test_servers_of_others_are_not_allowed_unless_the_operator_says_so(
     assert "does not allow this server" in text
 
 
-def test_a_url_is_no_leave_for_a_command(owner: Client, project: Project, settings: Any) -> None:
+def test_allowing_urls_does_not_allow_commands(owner: Client, project: Project, settings: Any) -> None:
     settings.EXTERNAL_SERVERS = frozenset({"url"})
     text = owner.get(at(project, "environments")).content.decode()
     assert 'name="url"' in text and 'name="command"' not in text
@@ -234,7 +232,7 @@ def test_a_server_of_others_is_added_tried_and_removed(
     assert not ThirdParty.objects.exists()
 
 
-def test_a_server_that_does_not_start_is_shown_with_its_own_words(
+def test_a_server_that_does_not_start_is_reported_with_its_own_words(
     owner: Client, project: Project, settings: Any
 ) -> None:
     settings.EXTERNAL_SERVERS = frozenset({"command"})
@@ -271,7 +269,7 @@ def test_the_setting_knows_two_words(monkeypatch: pytest.MonkeyPatch) -> None:
         envset("PROVE_EXTERNAL_SERVERS", {"url", "command"})
 
 
-def test_the_page_asks_the_database_little(
+def test_the_pages_make_few_queries(
     mary_browser: Client, project: Project, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     versions.record()
@@ -283,7 +281,7 @@ def test_the_page_asks_the_database_little(
         mary_browser.get(at(project, "server-versions", "banking"))
 
 
-def test_the_gateway_that_is_not_there_is_said_not_to_answer(
+def test_a_missing_gateway_is_reported_as_unresponsive(
     mary_browser: Client, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROVE_MCP_PORT", "1")

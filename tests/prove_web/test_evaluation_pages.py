@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.evaluations.comparing import parting
+from prove_web.evaluations.comparison import find_call_divergence
 from prove_web.evaluations.models import Evaluation
-from prove_web.evaluations.paired import compared, rows_of
-from prove_web.evaluations.ranking import Cell, boards, ended
+from prove_web.evaluations.paired_comparison import build_paired_comparison, rows_of
+from prove_web.evaluations.ranking import Cell, boards, load_finished_evaluations
 from prove_web.evaluations.storage import NoConversation, folder_of, result_of
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
 from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.benchmarks.compare import paired
+from training_worker.prove.benchmarks.compare import compare_shared_tasks
 from training_worker.prove.benchmarks.protocol import Item
 from training_worker.prove.benchmarks.results import ITEMS, results_in
 from training_worker.prove.chat import write_calls
@@ -73,15 +73,15 @@ def half(*, model: str = "half", **more: Any) -> Any:
     return saying(fails_on(0, 2, 4, 1, **more), model)
 
 
-def test_a_report_is_shown_whole_with_intervals_and_the_silent_baseline(project: Project, victors: Client) -> None:
+def test_a_report_has_every_category_with_intervals_and_the_silent_baseline(project: Project, victors: Client) -> None:
     made = evaluation_of(project, half())
     page = victors.get(at(made))
     lines = {line.name: line for line in [*page.context["lines"], page.context["overall"]]}
     for one in made.job.result["report"]["categories"]:
         line = lines[one["name"]]
         assert (line.asked, line.run, line.passed, line.silent) == (one["asked"], one["run"], one["passed"], 0.0)
-        told = [100 * one["score"][name] for name in ("accuracy", "low", "high")]
-        assert [line.accuracy, line.low, line.high] == pytest.approx(told, abs=0.01)
+        expected = [100 * one["score"][name] for name in ("accuracy", "low", "high")]
+        assert [line.accuracy, line.low, line.high] == pytest.approx(expected, abs=0.01)
         assert f"95 % interval {line.low:.1f} to {line.high:.1f}" in page.text
     assert lines["overall"].accuracy == pytest.approx(100 * made.overall, abs=0.01)
     assert "silent baseline 0.0" in words(page.text) and "not run" not in page.text
@@ -93,9 +93,9 @@ def test_goal_success_stands_beside_the_score_where_it_was_measured(project: Pro
     page = victors.get(at(made))
     assert [(line.accuracy, line.goal_success) for line in page.context["lines"]] == [(50.0, 100.0), (100.0, 100.0)]
     assert page.context["overall"].act_accuracy == 100.0
-    shown = words(page.text)
-    assert "Goal success Act accuracy" in shown and "Expected act Called Asked Text Call 12 0 0" in shown
-    assert "another file goal reached" in shown
+    text = words(page.text)
+    assert "Goal success Act accuracy" in text and "Expected act Called Asked Text Call 12 0 0" in text
+    assert "another file goal reached" in text
     item = made.items.get(item="look-0")
     assert "goal reached" in read(victors, at(made, item.line, page="evaluation-item"))
     before = words(read(victors, at(evaluation_of(project))))
@@ -106,8 +106,8 @@ def test_a_comparison_shows_the_goal_success_of_both_and_a_dash_where_it_is_unkn
     project: Project, victors: Client
 ) -> None:
     old, new = evaluation_of(project), evaluation_of(project, half(), Aimed())
-    told = compared(rows_of(old), rows_of(new)).whole
-    assert told.goals == (None, pytest.approx(100 * 8 / 12))
+    overall = build_paired_comparison(rows_of(old), rows_of(new)).overall
+    assert overall.goals == (None, pytest.approx(100 * 8 / 12))
     page = words(read(victors, at(new, page="evaluation-compare", **{"with": old.number})))
     assert "Goal success \N{EN DASH} → 66.7 %" in page
     plain = evaluation_of(project)
@@ -175,10 +175,10 @@ def other(item: Item) -> str:
 @pytest.mark.parametrize("state", [State.RUNNING, State.STOPPED, State.FAILED, State.LOST])
 def test_what_is_not_done_shows_counts_and_no_score(state: State, project: Project, victors: Client) -> None:
     page = victors.get(at(evaluation_of(project, half(), state=state)))
-    shown = words(page.text)
-    assert "6 items finished" in shown and "Counts only, no score" in shown
+    text = words(page.text)
+    assert "6 items finished" in text and "Counts only, no score" in text
     assert page.context["overall"] is None and [line.low for line in page.context["lines"]] == [None]
-    assert "95 % interval" not in shown
+    assert "95 % interval" not in text
 
 
 def test_an_evaluation_that_has_nothing_yet_says_so(project: Project, victors: Client) -> None:
@@ -186,8 +186,8 @@ def test_an_evaluation_that_has_nothing_yet_says_so(project: Project, victors: C
     made.items.all().delete()
     made.job.result, made.version = {}, ""
     made.job.save()
-    shown = words(read(victors, at(made)))
-    assert "No items finished yet" in shown and "Waiting for a worker" in shown
+    text = words(read(victors, at(made)))
+    assert "No items finished yet" in text and "Waiting for a worker" in text
 
 
 def test_a_report_that_cannot_be_read_leaves_the_counts(project: Project, victors: Client) -> None:
@@ -214,8 +214,8 @@ def test_failures_lead_to_the_items_that_failed_so(project: Project, victors: Cl
 
 
 @pytest.mark.long
-def test_every_filter_shows_the_items_that_it_asks_for(project: Project, victors: Client) -> None:
-    """Against a plain reading of the rows, in every combination."""
+def test_every_filter_lists_the_items_that_match(project: Project, victors: Client) -> None:
+    """Every combination of filters agrees with a plain filter of the rows."""
     made = evaluation_of(project, half())
     rows = list(made.items.all())
     for category, outcome, failure, q in product(
@@ -243,16 +243,16 @@ def test_a_query_that_makes_no_sense_breaks_nothing(value: str, project: Project
 @pytest.mark.parametrize("sort", ["item", "-value", "outcome", "-tokens", "seconds"])
 def test_items_are_sorted_and_previous_and_next_follow(sort: str, project: Project, victors: Client) -> None:
     made = evaluation_of(project, half())
-    shown = list(victors.get(at(made, sort=sort, category="even")).context["page"])
+    rows = list(victors.get(at(made, sort=sort, category="even")).context["page"])
     key = {"outcome": "passed"}.get(sort, sort.removeprefix("-"))
-    values = [getattr(row, key) for row in shown]
-    assert values == sorted(values, reverse=sort.startswith("-")) and len(shown) == 6
-    walked, line = [], shown[0].line
+    values = [getattr(row, key) for row in rows]
+    assert values == sorted(values, reverse=sort.startswith("-")) and len(rows) == 6
+    walked, line = [], rows[0].line
     while line is not None:
         page = victors.get(at(made, line, page="evaluation-item", sort=sort, category="even"))
         walked.append(line)
         line = page.context["later"]
-    assert walked == [row.line for row in shown]
+    assert walked == [row.line for row in rows]
 
 
 def test_the_list_alone_is_for_htmx_and_keeps_the_address(project: Project, victors: Client) -> None:
@@ -281,14 +281,14 @@ def test_an_item_shows_its_conversation_the_verdict_and_the_benchmarks_words(pro
     made = evaluation_of(project, half(by=wrong))
     row = made.items.get(item="look-2")
     page = victors.get(at(made, row.line, page="evaluation-item"))
-    shown = words(page.text)
-    assert "another file" in shown and "expected look-2" in shown and "What is in look-2?" in shown
+    text = words(page.text)
+    assert "another file" in text and "expected look-2" in text and "What is in look-2?" in text
     (call,) = [call for turn in page.context["turns"] for call in turn.calls]
     assert (call.tool, call.arguments, call.server) == ("read", {"file": "another"}, "")
     assert json.loads(page.context["raw"])["item"] == "look-2"
 
 
-def test_hostile_text_is_shown_as_text(project: Project, victors: Client) -> None:
+def test_hostile_text_is_rendered_as_text(project: Project, victors: Client) -> None:
     made = evaluation_of(project, half(by=HOSTILE, model=HOSTILE.replace("/", "")))
     other = evaluation_of(project, half(by=HOSTILE * 200))
     Evaluation.objects.update(name=HOSTILE, model=HOSTILE, checkpoint=HOSTILE[:20])
@@ -307,10 +307,10 @@ def test_hostile_text_is_shown_as_text(project: Project, victors: Client) -> Non
         assert "<script>alert" not in page and "&lt;script&gt;" in page, url
 
 
-@pytest.mark.parametrize("told", ["/etc", "..", "benchmarks/projects/../..", "benchmarks/projects/0", "", 3, None])
-def test_only_the_projects_own_results_are_read(told: Any, project: Project, victors: Client) -> None:
+@pytest.mark.parametrize("path", ["/etc", "..", "benchmarks/projects/../..", "benchmarks/projects/0", "", 3, None])
+def test_only_the_projects_own_results_are_read(path: Any, project: Project, victors: Client) -> None:
     made = evaluation_of(project)
-    made.job.result = {**made.job.result, "folder": told}
+    made.job.result = {**made.job.result, "folder": path}
     made.job.save()
     assert "cannot be shown" in read(victors, at(made, 0, page="evaluation-item"))
     with pytest.raises(NoConversation):
@@ -342,7 +342,7 @@ def test_a_link_out_of_the_project_is_not_followed(project: Project, folder: Pat
     ],
     ids=["gone", "empty", "cut", "another"],
 )
-def test_a_conversation_that_is_gone_or_changed_is_said_to_be(
+def test_a_conversation_that_is_missing_or_changed_is_reported(
     change: Callable[[Path], Any], why: str, project: Project, victors: Client, folder: Path
 ) -> None:
     made = evaluation_of(project, benchmark=Look(1 if why != "another item" else 3, ["even"]))
@@ -361,15 +361,15 @@ def test_a_comparison_says_what_the_library_says(project: Project, victors: Clie
     first = evaluation_of(project, saying(fails_on(0, 1, 2, 3), "before"))
     second = evaluation_of(project, saying(fails_on(3, 5), "after"))
     sides = [results_in(folder / one.job.result["folder"]) for one in (first, second)]
-    told, found = paired(*sides), compared(rows_of(first), rows_of(second))
-    whole = found.whole
-    assert (whole.items, whole.p) == (told.items, told.p)
-    assert [whole.difference, whole.low, whole.high] == pytest.approx(
-        [100 * number for number in (told.difference, told.low, told.high)]
+    expected, found = compare_shared_tasks(*sides), build_paired_comparison(rows_of(first), rows_of(second))
+    overall = found.overall
+    assert (overall.items, overall.p) == (expected.items, expected.p)
+    assert [overall.difference, overall.low, overall.high] == pytest.approx(
+        [100 * number for number in (expected.difference, expected.low, expected.high)]
     )
-    assert tuple(sorted(flip.task for flip in found.gained)) == told.gained
-    assert tuple(flip.task for flip in found.lost) == told.lost == ("look-5",)
-    assert [count for *_, count, _ in whole.parts] == [7, 3, 1, 1]
+    assert tuple(sorted(flip.task for flip in found.gained)) == expected.gained
+    assert tuple(flip.task for flip in found.lost) == expected.lost == ("look-5",)
+    assert [count for *_, count, _ in overall.parts] == [7, 3, 1, 1]
     assert sum(pair.items for pair in found.categories) == 12
     page = read(victors, at(second, page="evaluation-compare", **{"with": first.number}))
     assert "no clear difference" in page and "+16.7" in page
@@ -383,7 +383,7 @@ def test_graded_trials_flip_by_their_mean(project: Project) -> None:
     twice = saying(reads, "after")
     first = replace(twice, model="before", speak=lambda item: saying(reads if item.trial == 1 else str).speak(item))
     sides = [evaluation_of(project, one, Look(2, ["even"]), trials=2) for one in (first, twice)]
-    found = compared(*map(rows_of, sides))
+    found = build_paired_comparison(*map(rows_of, sides))
     assert [(flip.task, flip.before, flip.after, flip.second.item) for flip in found.gained] == [
         ("look-0", 0.5, 1.0, "look-0#2"),
         ("look-1", 0.5, 1.0, "look-1#2"),
@@ -412,10 +412,10 @@ def test_the_base_model_of_its_run_is_offered_first(project: Project, victors: C
     evaluation_of(project, saying(reads, "newer"))
     evaluation_of(project, benchmark=Look(version="2"))
     made = evaluation_of(project, saying(reads, "run 1"), run=run, checkpoint="best")
-    asked = evaluation_of(project, saying(fails_on(2), "called otherwise"), spec={"policy": "models/tiny"})
+    initial = evaluation_of(project, saying(fails_on(2), "called otherwise"), spec={"policy": "models/tiny"})
     page = victors.get(at(made, page="evaluation-compare"))
     first, *rest = page.context["choices"]
-    assert (first.evaluation, first.note) == (asked, "initial model of the run")
+    assert (first.evaluation, first.note) == (initial, "initial model of the run")
     assert [bool(one.why_not) for one in rest] == [False, False, True] and base in [one.evaluation for one in rest]
     assert victors.get(at(base, page="evaluation-compare")).context["choices"][0].note == ""
 
@@ -427,7 +427,7 @@ def test_the_base_model_of_its_run_is_offered_first(project: Project, victors: C
 )
 def test_calls_part_at_the_first_that_is_not_shared(first: list[str], second: list[str], shared: list[str]) -> None:
     sides = [[ExecutedCall(ToolCall(name, {}), 3) for name in shared + own] for own in (first, second)]
-    found = parting(*sides)
+    found = find_call_divergence(*sides)
     names = [[made.call.name for made in side] for side in sides]
     if found is None:
         assert names[0] == names[1]
@@ -458,20 +458,20 @@ def test_versions_are_never_ranked_together(project: Project, victors: Client) -
     evaluation_of(project, saying(fails_on(0), "a"))
     evaluation_of(project, saying(reads, "b"))
     evaluation_of(project, saying(reads, "a"), Look(version="2"))
-    shown = [one for one, _ in board(victors, project).context["boards"]]
-    assert [(one.version, [row.evaluation.model for row in one.standings]) for one in shown] == [
+    rankings = [one for one, _ in board(victors, project).context["boards"]]
+    assert [(one.version, [row.evaluation.model for row in one.standings]) for one in rankings] == [
         ("1", ["b", "a"]),
         ("2", ["a"]),
     ]
-    assert [row.rank for row in shown[0].standings] == [1, 2]
+    assert [row.rank for row in rankings[0].standings] == [1, 2]
 
 
 def test_a_leaderboard_has_goal_success_where_it_was_measured(project: Project, victors: Client) -> None:
     wrong = write_calls([ToolCall("read", {"file": "another"})])
     evaluation_of(project, saying(fails_on(0, 2, 4, by=wrong), "detours"), Aimed())
     evaluation_of(project, saying(reads, "plain"))
-    shown, headings = board(victors, project).context["boards"][0]
-    assert {row.evaluation.model: row.cells.get("goal_success") for row in shown.standings} == {
+    ranking, headings = board(victors, project).context["boards"][0]
+    assert {row.evaluation.model: row.cells.get("goal_success") for row in ranking.standings} == {
         "plain": None,
         "detours": Cell(100.0, best=True),
     }
@@ -485,19 +485,19 @@ def test_the_best_of_each_model_stands_and_only_the_same_tasks_are_ranked(projec
     cut = evaluation_of(project, out_of_reach(saying(reads, "cut"), "look-3"))
     truth = evaluation_of(project, saying(reads, "oracle"), spec={"source": "oracle"})
     evaluation_of(project, saying(reads, "running"), state=State.RUNNING)
-    (one,) = boards(ended(project, "look"))
-    told = {row.evaluation: (row.rank, row.of, row.asked) for row in one.standings}
-    assert told == {best: (1, 2, 12), few: (None, 1, 4), cut: (None, 1, 12), truth: (None, 1, 12)}
+    (one,) = boards(load_finished_evaluations(project, "look"))
+    ranks = {row.evaluation: (row.rank, row.of, row.asked) for row in one.standings}
+    assert ranks == {best: (1, 2, 12), few: (None, 1, 4), cut: (None, 1, 12), truth: (None, 1, 12)}
     assert [row.evaluation for row in one.standings] == [best, cut, few, truth]
 
 
 def test_models_without_a_rank_stand_in_the_order_of_their_scores(project: Project, victors: Client) -> None:
-    """Whether they are baselines or ran fewer tasks; and so do the paper's rows."""
+    """Baselines, models that ran fewer tasks and the rows of the paper are sorted by score."""
     for wrong, source in (((0, 1, 2), "folder"), ((), "oracle"), ((0,), "folder")):
         evaluation_of(project, saying(fails_on(*wrong), f"fails-{len(wrong)}"), limit=2, spec={"source": source})
-    whole = evaluation_of(project, saying(fails_on(0, 2, 4), "whole"))
-    (one,) = boards(ended(project, "look"))
-    assert one.standings[0].evaluation == whole and [row.rank for row in one.standings] == [1, None, None, None]
+    complete = evaluation_of(project, saying(fails_on(0, 2, 4), "whole"))
+    (one,) = boards(load_finished_evaluations(project, "look"))
+    assert one.standings[0].evaluation == complete and [row.rank for row in one.standings] == [1, None, None, None]
     scores = [row.overall.accuracy for row in one.standings[1:]]
     assert scores == sorted(scores, reverse=True) and scores[0] > scores[-1]
     rows = [each["row"].overall for each in board(victors, project, "bfcl").context["rows"]]
@@ -508,10 +508,10 @@ def test_models_without_a_rank_stand_in_the_order_of_their_scores(project: Proje
 def test_a_board_is_sorted_by_any_column(sort: str, project: Project, victors: Client) -> None:
     for model, wrong in (("a", (0, 2)), ("b", (1,)), ("c", (0, 1, 3, 5))):
         evaluation_of(project, saying(fails_on(*wrong), model))
-    ((shown, headings),) = board(victors, project, sort=sort).context["boards"]
+    ((ranking, headings),) = board(victors, project, sort=sort).context["boards"]
     name = sort.removeprefix("-")
-    told = [row.evaluation.model if name == "model" else row.cells[name].accuracy for row in shown.standings]
-    assert told == sorted(told, reverse=sort.startswith("-"))
+    values = [row.evaluation.model if name == "model" else row.cells[name].accuracy for row in ranking.standings]
+    assert values == sorted(values, reverse=sort.startswith("-"))
     assert [one["title"] for one in headings] == ["even", "odd", "overall"]
 
 
@@ -522,17 +522,19 @@ def test_categories_that_count_as_one_stand_as_one_beside_the_papers(project: Pr
     made.job.result["report"]["groups"] = [{"name": name, "score": score} for name in published_scores.COLUMNS["teval"]]
     made.job.save()
     page = board(victors, project, "teval")
-    ((shown, _),) = page.context["boards"]
-    assert shown.columns == (*published_scores.COLUMNS["teval"], "overall") and page.context["aligned"]
-    assert shown.standings[0].cells["plan"].accuracy == 50.0 and "plan_json" not in page.text
+    ((ranking, _),) = page.context["boards"]
+    assert ranking.columns == (*published_scores.COLUMNS["teval"], "overall") and page.context["aligned"]
+    assert ranking.standings[0].cells["plan"].accuracy == 50.0 and "plan_json" not in page.text
 
 
 def test_the_papers_rows_are_marked_and_have_no_rank(project: Project, victors: Client) -> None:
     evaluation_of(project, saying(reads, "ours"), Look(8, published_scores.COLUMNS["bfcl"]), named="bfcl")
     page = board(victors, project, "bfcl")
-    ((shown, _),) = page.context["boards"]
-    assert [row.evaluation.model for row in shown.standings] == ["ours"]
-    assert page.text.count('<span class="paper-badge">paper</span> ') == len(published_scores.rows("bfcl"))
+    ((ranking, _),) = page.context["boards"]
+    assert [row.evaluation.model for row in ranking.standings] == ["ours"]
+    assert page.text.count('<span class="paper-badge">paper</span> ') == len(
+        published_scores.list_published_rows("bfcl")
+    )
     assert "states no version" in page.text and "no validity" in page.text
     assert [slope.change for slope in page.context["papers"]] == [10.2, 0.9, 3.7, 0.1]
     empty = board(victors, project, "teval")
@@ -572,7 +574,7 @@ def test_another_teams_results_are_nowhere(project: Project, victors: Client, ch
     assert "cannot be shown" in read(victors, at(made, row.line, page="evaluation-item"))
 
 
-def test_pages_ask_as_often_however_much_there_is(
+def test_pages_make_as_many_queries_for_few_evaluations_as_for_many(
     project: Project, victors: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     run = run_of(project, [0.1], config={"policy": "tiny"})

@@ -18,7 +18,7 @@ from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.evaluations.policies import of_dataset
-from prove_web.experiments.management.commands.evaluate import narrowed
+from prove_web.experiments.management.commands.evaluate import add_training_servers
 from prove_web.experiments.models import Run
 from prove_web.experiments.run_estimate import SHIPPED
 from prove_web.live import message_broker
@@ -27,14 +27,14 @@ from prove_web.live.ingest import record
 from prove_web.live.jobs import finish, lose, request_stop
 from prove_web.live.models import Job, JobEvent, Kind, State, StopLevel
 from prove_web.live.reconcile import reconcile
-from prove_web.trajectories.importing import row
+from prove_web.trajectories.load_dataset import row
 from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.benchmarks.request import EvaluationRequest
 from training_worker.prove.trajectory import Example
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .examples import abstention, chain, dataset_of
-from .story import Told, ended, event, step
+from .story import Event, ended, event, step
 from .trained import keep_checkpoint, run_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
@@ -69,7 +69,7 @@ def queued(queue: str) -> int:
 
 
 def left_by(run: Run, *steps: int, **rewards: float) -> None:
-    """Checkpoints, the policy of the end, and what was measured on held-out worlds: step_4=0.5."""
+    """Write checkpoints, the final policy and the rewards on held-out worlds, such as step_4=0.5."""
     for each in steps:
         keep_checkpoint(run, each)
     for folder in [run.job.out / "policy", *(run.job.out / "checkpoints").glob("*")]:
@@ -80,7 +80,7 @@ def left_by(run: Run, *steps: int, **rewards: float) -> None:
     (run.job.out / "held-out.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def item(number: int, passed: bool = True, **more: Any) -> Told:
+def item(number: int, passed: bool = True, **more: Any) -> Event:
     return {
         **{"item": f"item-{number}", "category": "even", "passed": passed, "value": float(passed)},
         **{"failure": "" if passed else "wrong", "steps": 2, "calls": 3, "tokens": 10, "seconds": 0.5, "line": number},
@@ -88,8 +88,8 @@ def item(number: int, passed: bool = True, **more: Any) -> Told:
     }
 
 
-def items(seq: int, *told: Told) -> Told:
-    return event(seq, "items", identity=IDENTITY, folder=FOLDER, items=list(told))
+def items(seq: int, *entries: Event) -> Event:
+    return event(seq, "items", identity=IDENTITY, folder=FOLDER, items=list(entries))
 
 
 def evaluating(project: Project, **rest: Any) -> Evaluation:
@@ -100,7 +100,7 @@ def evaluating(project: Project, **rest: Any) -> Evaluation:
     return Evaluation.objects.create(project=project, job=job, **names)
 
 
-def tell(evaluation: Evaluation, *events: Told, attempt: int = 1) -> Job:
+def tell(evaluation: Evaluation, *events: Event, attempt: int = 1) -> Job:
     record(str(evaluation.job_id), attempt, events)
     evaluation.refresh_from_db()
     return Job.objects.get(pk=evaluation.job_id)
@@ -128,11 +128,11 @@ def test_a_policy_is_evaluated_on_the_servers_that_it_was_trained_on(project: Pr
     run = run_of(project, dataset=dataset_of(project, [chain()]))
     left_by(run, 4)
     servers = ",".join(name for name in SERVERS if name in servers_of(chain()))
-    asked = f"run:{run.job_id}/checkpoint-4"
+    checkpoint = f"run:{run.job_id}/checkpoint-4"
     for policy, typed, expected in (
-        (asked, "", servers),
-        (asked, "all", None),
-        (asked, "maps", "maps"),
+        (checkpoint, "", servers),
+        (checkpoint, "all", None),
+        (checkpoint, "maps", "maps"),
         ("warm", "", ",".join(WARM_SERVERS)),
         ("source:silent", "", None),
     ):
@@ -155,9 +155,12 @@ def test_the_command_evaluates_on_the_servers_of_the_run_that_left_the_folder(pr
         (data / "elsewhere", {}, None),
         (data / "jobs" / "no-job" / "x", {}, None),
     ):
-        asked = EvaluationRequest(benchmark="worlds", source="folder", folder=str(path), options=given)
-        assert narrowed(asked, data).options.get("servers") == expected
-    assert narrowed(EvaluationRequest(benchmark="bfcl", source="folder", folder=str(folder)), data).options == {}
+        request = EvaluationRequest(benchmark="worlds", source="folder", folder=str(path), options=given)
+        assert add_training_servers(request, data).options.get("servers") == expected
+    assert (
+        add_training_servers(EvaluationRequest(benchmark="bfcl", source="folder", folder=str(folder)), data).options
+        == {}
+    )
 
 
 def servers_of(example: Example) -> tuple[str, ...]:
@@ -172,18 +175,18 @@ def test_what_needs_no_gpu_does_not_wait_for_training(
         alices.post(new(project), filled(policy=policy, endpoint="http://ours/v1", model="qwen"))
     assert (queued("synthesis"), queued("training")) == (3, 0)
     first = Evaluation.objects.get(number=1)
-    asked = {"source": "endpoint", "url": "http://ours/v1", "model": "qwen"}
-    assert asked.items() <= first.job.spec.items() and first.name == "qwen on Behaviour suite"
+    expected = {"source": "endpoint", "url": "http://ours/v1", "model": "qwen"}
+    assert expected.items() <= first.job.spec.items() and first.name == "qwen on Behaviour suite"
 
 
-def test_the_worker_is_asked_only_what_it_knows(project: Project, alices: Client, data: Path) -> None:
+def test_the_worker_gets_only_settings_that_it_knows(project: Project, alices: Client, data: Path) -> None:
     from training_worker.jobs.evaluate import settings
 
     pytest.importorskip("torch", reason="torch is not installed")
     alices.post(new(project), filled(limit="5", trials="2", temperature="0.5", option_count="3"))
     job = Job.objects.get(kind=Kind.EVALUATE)
-    asked = settings(job.spec, data / "jobs" / str(job.pk))
-    assert (asked.benchmark, asked.model, asked.limit, asked.trials, asked.temperature) == (
+    request = settings(job.spec, data / "jobs" / str(job.pk))
+    assert (request.benchmark, request.model, request.limit, request.trials, request.temperature) == (
         *("behaviour", "warm", 5, 2, 0.5),
     )
 
@@ -206,7 +209,7 @@ def test_the_worker_is_asked_only_what_it_knows(project: Project, alices: Client
         ("option_servers", "/etc", "Enter a folder inside the benchmarks folder"),
     ],
 )
-def test_nonsense_launches_nothing_and_is_told_beside_its_field(
+def test_nonsense_launches_nothing_and_is_reported_beside_its_field(
     name: str, nonsense: str, said: str, project: Project, alices: Client
 ) -> None:
     answer = alices.post(new(project), filled(**{name: nonsense}))
@@ -216,25 +219,25 @@ def test_nonsense_launches_nothing_and_is_told_beside_its_field(
 
 
 @pytest.mark.parametrize(("field", "given"), [("endpoint", ""), ("endpoint", "http://inside/v1"), ("model", "")])
-def test_only_listed_endpoints_are_asked_and_for_a_model(
+def test_only_listed_endpoints_are_accepted_and_a_model_is_required(
     field: str, given: str, project: Project, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROVE_EVALUATE_ENDPOINTS", "http://a/v1 http://b/v1")
-    asked = filled(policy="source:endpoint", endpoint="http://b/v1", model="qwen")
-    answer = alices.post(new(project), asked | {field: given})
+    form = filled(policy="source:endpoint", endpoint="http://b/v1", model="qwen")
+    answer = alices.post(new(project), form | {field: given})
     assert answer.status_code == 422 and f'id="id_{field}_error"' in answer.content.decode()
-    assert alices.post(new(project), asked).status_code == 302
+    assert alices.post(new(project), form).status_code == 302
 
 
 def test_a_data_set_is_chosen_and_never_named_by_its_folder(project: Project, alices: Client) -> None:
     mine = dataset_of(project)
-    asked = filled(benchmark="worlds", option_seed="40", option_count="20", option_candidates="24")
-    assert alices.post(new(project), asked | {"option_data": "/srv/data"}).status_code == 422
-    assert alices.post(new(project), asked | {"option_data": str(mine.job_id)}).status_code == 302
+    form = filled(benchmark="worlds", option_seed="40", option_count="20", option_candidates="24")
+    assert alices.post(new(project), form | {"option_data": "/srv/data"}).status_code == 422
+    assert alices.post(new(project), form | {"option_data": str(mine.job_id)}).status_code == 302
     assert Evaluation.objects.get().job.spec["options"]["data"] == str(mine.job_id)
 
 
-def test_a_run_is_filled_in_with_its_best_checkpoint_as_far_as_it_is_kept(project: Project, alices: Client) -> None:
+def test_a_run_is_filled_in_with_the_best_of_its_stored_checkpoints(project: Project, alices: Client) -> None:
     run = run_of(project)
     left_by(run, 4, 8, step_0=0.9, step_4=0.6, step_8=0.5, step_6=0.8)
     for checkpoint, value in (("best", "/checkpoint-4"), ("last", ""), ("8", "/checkpoint-8")):
@@ -262,7 +265,7 @@ def test_an_evaluation_is_cloned_with_its_settings(project: Project, alices: Cli
     assert 'name="limit" value="7"' in text and 'name="option_count" value="9"' in text
 
 
-def test_items_are_recorded_once_and_what_is_told_again_replaces_itself(project: Project) -> None:
+def test_items_are_recorded_once_and_an_item_sent_again_replaces_itself(project: Project) -> None:
     evaluation = evaluating(project)
     tell(evaluation, items(1), items(2, item(0), item(1, passed=False)))
     assert (evaluation.version, evaluation.settings, evaluation.model) == ("2", {"seed": 40}, "warm")
@@ -279,14 +282,14 @@ def test_items_are_recorded_once_and_what_is_told_again_replaces_itself(project:
 
 
 @pytest.mark.parametrize("overall", [None, {"accuracy": 0.25, "low": 0.125, "high": 0.5}])
-def test_the_end_tells_the_overall_score(overall: dict[str, float] | None, project: Project) -> None:
+def test_the_end_reports_the_overall_score(overall: dict[str, float] | None, project: Project) -> None:
     evaluation = evaluating(project)
     tell(evaluation, items(1, item(0)), ended(2, report={"overall": overall}, folder=FOLDER))
     assert evaluation.overall == (overall and 0.25)
     assert evaluation.job.state == State.DONE and evaluation.job.result["folder"] == FOLDER
 
 
-def test_an_evaluation_that_gets_on_is_not_given_up(project: Project) -> None:
+def test_an_evaluation_that_makes_progress_is_not_given_up(project: Project) -> None:
     evaluation = evaluating(project)
     for attempt in range(1, 6):
         job = tell(evaluation, items(1, item(attempt)), ended(2, "lost"), attempt=attempt)
@@ -343,7 +346,7 @@ def test_the_list_is_searched_filtered_and_sorted(project: Project, alices: Clie
     assert "No evaluations found" in alices.get(reverse("evaluations", args=project.path) + "?q=x").content.decode()
 
 
-def test_without_evaluations_the_list_tells_what_to_do(
+def test_without_evaluations_the_list_says_what_to_do(
     project: Project, victor: User, alices: Client, as_user: Callable[[User], Client]
 ) -> None:
     page = reverse("evaluations", args=project.path)
@@ -376,11 +379,11 @@ def test_a_run_is_followed_by_evaluations_of_its_best_and_last_checkpoint(projec
     assert text.count("Starts when the run is done") == 2 and found[0].get_absolute_url() in text
 
 
-def test_they_begin_once_when_the_run_ends_well_though_the_word_of_it_is_lost(project: Project, alices: Client) -> None:
+def test_they_begin_once_when_the_run_ends_well_though_its_message_is_lost(project: Project, alices: Client) -> None:
     run = launched(project, alices, benchmark_behaviour="yes")
     message_broker.broker().delete("training")
     finish(run.job, State.DONE)
-    run.job.save()  # as if the writer had been killed before it could tell those that wait
+    run.job.save()  # as if the writer had been killed before it could start those that wait
     reconcile()
     reconcile()
     assert queued("training") == 2 and Evaluation.objects.count() == 2
@@ -405,8 +408,8 @@ def test_where_nothing_is_measured_there_is_no_best_checkpoint(
 
 
 def test_a_run_is_not_followed_by_a_benchmark_that_is_not_there(project: Project, alices: Client) -> None:
-    asked = {"name": "R", "dataset": dataset_of(project).pk, "benchmark_bfcl": "yes"}
-    answer = alices.post(reverse("run-new", args=project.path), asked)
+    form = {"name": "R", "dataset": dataset_of(project).pk, "benchmark_bfcl": "yes"}
+    answer = alices.post(reverse("run-new", args=project.path), form)
     assert answer.status_code == 422 and not Run.objects.exists()
     assert "--install" in unescape(answer.content.decode())
 

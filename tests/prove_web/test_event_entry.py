@@ -1,4 +1,4 @@
-"""The law of the event entry: an odd event of another machine is refused in words or stored, and every page opens."""
+"""An odd event from another machine is refused with a reason or stored, and every page still opens."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.detail import moving
+from prove_web.experiments.detail import build_live_context
 from prove_web.experiments.models import HeldOut, Point, Run
 from prove_web.live.ingest import record
 from prove_web.live.models import Job, JobEvent, Kind
 from prove_web.workers.event_ingest import check_end, events
 from training_worker.prove.event_data import InvalidEvent
-from training_worker.prove.events import KINDS, now
+from training_worker.prove.events import KINDS, get_timestamp
 
 from .story import run_job
 
@@ -63,11 +63,11 @@ ODD: tuple[Any, ...] = (
     *(None, True, -1, 1.5, 10**400, 1 << 70, math.nan, math.inf, "", "\0", "\ud800", "x" * 200_000, [], [None]),
     *([[[1]]], {}, {"\0": 1}, {"x": {"y": [math.inf]}}, [{}], "NaN", -(10**30)),
 )
-DEEP = (None, "x", [[1]], 10**400, math.nan)  # of what lies deep, fewer: the law has to be cheap
+DEEP = (None, "x", [[1]], 10**400, math.nan)  # fewer values for nested properties, to keep the test fast
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to each property and entry inside a value, the first of a list alone."""
+    """Yield the path to each property and entry inside a value; of a list only the first."""
     inner = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for name, each in inner:
         yield (*at, name)
@@ -87,7 +87,7 @@ def changed(data: dict[str, Any], at: tuple[Any, ...], odd: Any, gone: bool = Fa
 
 
 def strange(kind: str) -> Iterator[dict[str, Any]]:
-    """Data of this kind with one thing odd, one missing, or one too many."""
+    """Yield data of this kind with one odd, missing or extra property."""
     sound = SOUND[kind]
     for at in places(sound):
         yield changed(sound, at, None, gone=True)
@@ -101,13 +101,13 @@ def job(project: Project) -> Job:
 
 
 def send(job: Job, kind: Any, data: Any, **rest: Any) -> str:
-    """Send an event as an enrolled machine does; why it is refused, or nothing. Every other error is a fault."""
-    told = {"seq": job.seq + 1, "at": now(), "kind": kind, "data": data} | rest
+    """Send an event as an enrolled machine does; return the reason of a refusal, or an empty text."""
+    event = {"seq": job.seq + 1, "at": get_timestamp(), "kind": kind, "data": data} | rest
     try:
-        stored = record(str(job.pk), 1, list(events([told], job, "box")))
+        stored = record(str(job.pk), 1, list(events([event], job, "box")))
     except InvalidEvent as why:
         return str(why)
-    assert stored is not None and stored.seq == told["seq"], "what is accepted is stored"
+    assert stored is not None and stored.seq == event["seq"], "what is accepted is stored"
     job.refresh_from_db()
     return ""
 
@@ -127,12 +127,12 @@ def pages(project: Project, job: Job) -> list[str]:
 def assert_all_open(client: Client, project: Project, job: Job, about: Any = "") -> None:
     for url in pages(project, job):
         status = client.get(url).status_code
-        missing = "/rollouts/3/" in url  # there is no file of them, which these pages say
+        missing = "/rollouts/3/" in url  # these pages say that the file is missing
         assert status in ((200, 404) if missing else (200,)), (url, status, str(about)[:500])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("items", "ended")])
-def test_an_odd_event_is_refused_in_words_or_stored_and_every_page_of_the_run_opens(
+def test_an_odd_event_is_refused_with_a_reason_or_stored_and_every_page_of_the_run_opens(
     kind: str, project: Project, job: Job, bob: User, as_user: Callable[[User], Client]
 ) -> None:
     assert not send(job, kind, SOUND[kind])
@@ -141,7 +141,7 @@ def test_an_odd_event_is_refused_in_words_or_stored_and_every_page_of_the_run_op
     assert_all_open(as_user(bob), project, job)
 
 
-def test_an_odd_end_is_refused_in_words_or_stored_and_every_page_of_the_run_opens(
+def test_an_odd_end_is_refused_with_a_reason_or_stored_and_every_page_of_the_run_opens(
     project: Project, bob: User, as_user: Callable[[User], Client]
 ) -> None:
     client, refused = as_user(bob), []
@@ -151,21 +151,21 @@ def test_an_odd_end_is_refused_in_words_or_stored_and_every_page_of_the_run_open
         refused.append(why)
         if not why:
             last, job = job, run_job(project, state="running", worker="box")
-            moving(Run.objects.get(job=last), {})  # what the page of the run shows of it
+            build_live_context(Run.objects.get(job=last), {})  # what the page of the run renders
     assert sum(map(bool, refused)) > 100 and all("(ended)" in why for why in refused if why)
     assert not send(job, "ended", SOUND["ended"])
     assert_all_open(client, project, job)
 
 
 @pytest.mark.parametrize("rest", [{"seq": odd} for odd in ODD] + [{"kind": odd} for odd in ODD])
-def test_an_event_with_an_odd_number_or_kind_is_refused_in_words(job: Job, rest: dict[str, Any]) -> None:
+def test_an_event_with_an_odd_number_or_kind_is_refused_with_a_reason(job: Job, rest: dict[str, Any]) -> None:
     kind = rest.pop("kind", "storage")
     why = send(job, kind, SOUND["storage"], **rest)
     assert "Event 1: " in why or "field seq" in why
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_an_event_with_an_odd_time_or_data_is_refused_in_words(job: Job, odd: Any) -> None:
+def test_an_event_with_an_odd_time_or_data_is_refused_with_a_reason(job: Job, odd: Any) -> None:
     assert "field at" in send(job, "storage", SOUND["storage"], at=odd)
     assert "Event 1 (storage)" in send(job, "storage", odd)
     assert not JobEvent.objects.exists()
@@ -187,11 +187,11 @@ def test_what_was_stored_before_it_was_checked_breaks_no_page(
         HeldOut.objects.create(run=run, step=step, metrics=metrics)
     assert_all_open(client, project, job)
     for odd in ([], "x", {"slices": [7]}, {"before": [{}], "after": 3}, {"sampled": {}, "slices": SLICES}, RESULT):
-        for kept in (odd, {**RESULT, **dict.fromkeys(("before", "sampled", "slices"), odd)}):
-            Job.objects.filter(pk=job.pk).update(state="done", result=kept)
+        for result in (odd, {**RESULT, **dict.fromkeys(("before", "sampled", "slices"), odd)}):
+            Job.objects.filter(pk=job.pk).update(state="done", result=result)
             for url in pages(project, job):
                 if url.endswith(("/runs/1/", "/evaluation", "?run=1", "paper/")):
-                    assert client.get(url).status_code == 200, (url, kept)
+                    assert client.get(url).status_code == 200, (url, result)
 
 
 def test_a_trial_of_another_form_is_refused(project: Project) -> None:

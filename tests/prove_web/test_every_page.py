@@ -1,4 +1,4 @@
-"""No page is left unseen: each is in the list of those that the browser tests look at, or excused with a reason."""
+"""The browser tests open every page, except those that are excused with a reason."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def looked_at() -> set[str]:
     return {resolve(each).url_name for each in addresses} | {*FURNISHED, *CONFIRMED}
 
 
-def is_whole(answer: HttpResponseBase) -> bool:
-    """It is a page, and no part of one, no file and no way elsewhere."""
+def is_full_page(answer: HttpResponseBase) -> bool:
+    """Return whether a response is a full page, and no fragment, file or redirect."""
     is_text = answer.headers.get("Content-Type", "").startswith("text/html")
     return answer.status_code == 200 and is_text and b"<html" in getattr(answer, "content", b"")
 
 
 def confirmed(person: User) -> Client:
-    """Signed in, and just asked again who they are."""
+    """Return a signed-in client that has just confirmed its password."""
     client = Client()
     client.force_login(person)
     client.post(reverse("account_reauthenticate"), {"password": "correct horse battery"})
@@ -44,10 +44,10 @@ def test_every_page_is_looked_at_or_excused(
     settings.PROVE_DATA = tmp_path
     names: dict[str, Any] = furnish(project, alice)
     client = confirmed(alice)
-    whole = set()
+    pages = set()
     for page in permissions.PAGES:
         answer = client.get(permissions.address(page, names))
         answer.close()
-        whole |= {page.name} if is_whole(answer) else set()
-    assert whole - looked_at() - {*EXCUSED} == set(), "look at it in tests/browser/every_page.py"
-    assert {*FURNISHED, *CONFIRMED, *EXCUSED} - whole == set(), "there is no such page"
+        pages |= {page.name} if is_full_page(answer) else set()
+    assert pages - looked_at() - {*EXCUSED} == set(), "look at it in tests/browser/every_page.py"
+    assert {*FURNISHED, *CONFIRMED, *EXCUSED} - pages == set(), "there is no such page"

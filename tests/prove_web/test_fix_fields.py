@@ -1,4 +1,4 @@
-"""The arguments of a call in the page that mends a trajectory, as fields of the tool's schema and as JSON."""
+"""The arguments of a call on the page that edits a trajectory, as fields of the tool's schema and as JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from prove_web.servers.arguments import FORM
 from prove_web.trajectories.call_fields import (
     ArgumentsInput,
     as_json,
-    checked,
+    format_arguments,
     parse_arguments,
     prefix,
-    spelled,
-    switched,
+    switch_editing_mode,
+    validate_arguments,
     with_fields,
 )
 from prove_web.trajectories.edit_form import draft_of
@@ -36,7 +36,7 @@ KEY = 7
 
 
 class Fields(HTMLParser):
-    """What a browser sends of the page's form when nothing is changed; `do` is the button."""
+    """Collect what a browser sends for the unchanged form of the page; `do` is the button."""
 
     def __init__(self, page: str):
         super().__init__()
@@ -44,16 +44,16 @@ class Fields(HTMLParser):
         self.feed(re.search(r"<form[^>]*data-fix.*?</form>", page, re.DOTALL)[0])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
-        name = told.get("name") or ""
-        if tag == "input" and told.get("type") != "checkbox" and name:
-            self.sent.appendlist(name, told.get("value") or "")
+        attributes = dict(attrs)
+        name = attributes.get("name") or ""
+        if tag == "input" and attributes.get("type") != "checkbox" and name:
+            self.sent.appendlist(name, attributes.get("value") or "")
         if tag == "select":
             self.choice = name
             self.sent.appendlist(name, "")
-        self.chosen = tag == "option" and "selected" in told and "value" not in told
-        if tag == "option" and "selected" in told:
-            self.sent[self.choice] = told.get("value") or ""
+        self.chosen = tag == "option" and "selected" in attributes and "value" not in attributes
+        if tag == "option" and "selected" in attributes:
+            self.sent[self.choice] = attributes.get("value") or ""
         if tag == "textarea":
             self.text = name
             self.sent.appendlist(name, "")
@@ -70,11 +70,11 @@ class Fields(HTMLParser):
 
 
 def without_token(sent: QueryDict) -> dict[str, list[str]]:
-    return {name: told for name, told in sent.lists() if name != "csrfmiddlewaretoken"}
+    return {name: values for name, values in sent.lists() if name != "csrfmiddlewaretoken"}
 
 
 def as_sent(of: str, form: object) -> dict[str, str]:
-    """What a browser sends of the fields of one call."""
+    """Return what a browser sends for the fields of one call."""
     names = {f"mode-{KEY}": FORM, f"of-{KEY}": of}
     signs = {"": "arg-", "#is": "is-", "#rows": "rows-"}
     for path, value in form.values.items():
@@ -91,30 +91,34 @@ def test_fields_say_what_json_says_and_the_other_way_round(tool: str) -> None:
     sent = parse_arguments(as_sent(tool, form), str(KEY), tool, "")
     assert (json.loads(sent.text), sent.fault) == (arguments, "")
     assert list(json.loads(sent.text)) == [one for one in TOOLS[tool][1].input_schema["properties"] if one in arguments]
-    text = switched(KEY, tool, sent)
+    text = switch_editing_mode(KEY, tool, sent)
     assert text == ArgumentsInput(sent.text)
-    again = switched(KEY, tool, text)
+    again = switch_editing_mode(KEY, tool, text)
     assert again.text == text.text and again.form is not None and again.form.values == form.values
-    assert checked(tool, again).fault == "", "and what a demonstration calls fits its schema"
+    assert validate_arguments(tool, again).fault == "", "and what a demonstration calls fits its schema"
 
 
-def test_what_no_field_can_say_stays_json_and_is_said_so() -> None:
+def test_what_no_field_can_express_stays_json_with_a_reason() -> None:
     tool = next(iter(CALLS))
-    kept = switched(KEY, tool, as_json('{"no_such_parameter": 1}'))
-    assert kept.form is None and kept.text == '{"no_such_parameter": 1}' and "only be edited as JSON" in kept.fault
-    assert switched(KEY, "no_such_tool", as_json("{}")).form is None
+    arguments = switch_editing_mode(KEY, tool, as_json('{"no_such_parameter": 1}'))
+    assert (
+        arguments.form is None
+        and arguments.text == '{"no_such_parameter": 1}'
+        and "only be edited as JSON" in arguments.fault
+    )
+    assert switch_editing_mode(KEY, "no_such_tool", as_json("{}")).form is None
     broken = as_json('{"a": ')
-    assert switched(KEY, tool, broken) == broken, "what cannot be read is kept as it was typed"
+    assert switch_editing_mode(KEY, tool, broken) == broken, "what cannot be read is kept as it was typed"
 
 
 def test_a_value_that_does_not_fit_is_named_at_its_field() -> None:
     tool = next(name for name in sorted(CALLS) if any(isinstance(value, int) for value in CALLS[name].values()))
     at = next(name for name, value in CALLS[tool].items() if isinstance(value, int))
     wrong = {**CALLS[tool], at: "a few"}
-    fields = checked(tool, ArgumentsInput(spelled(wrong), with_fields(KEY, tool, wrong)))
+    fields = validate_arguments(tool, ArgumentsInput(format_arguments(wrong), with_fields(KEY, tool, wrong)))
     assert list(fields.form.errors) == [at] and "Invalid values: 1" in fields.fault
     assert fields.form.values[at] == "a few"
-    assert checked(tool, as_json(spelled(wrong))).fault.startswith(f"{at}: It ")
+    assert validate_arguments(tool, as_json(format_arguments(wrong))).fault.startswith(f"{at}: It ")
 
 
 def test_another_tool_takes_over_what_its_fields_can_say() -> None:
@@ -150,7 +154,7 @@ def test_a_switch_and_back_keeps_all_that_was_typed(mending: tuple[Client, str, 
     assert without_token(Fields(back.text).sent) == without_token(first)
 
 
-def test_a_fault_is_told_at_the_field_of_the_call_and_nothing_typed_is_lost(
+def test_a_fault_is_reported_at_the_field_of_the_call_and_nothing_typed_is_lost(
     mending: tuple[Client, str, Trajectory],
 ) -> None:
     client, address, _ = mending

@@ -1,4 +1,4 @@
-"""The picture of the graph: where things lie, what is drawn and how; chains, evidence made again; who may see it."""
+"""The picture of the graph: layout, drawing, chains, colours, replayed evidence, and who may see it."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from mcp_servers.kit import Draw
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Point
 from prove_web.live.models import Job, Kind, State
-from prove_web.servers import graph_queries as kept_graphs
+from prove_web.servers import graph_queries as stored_graphs
 from prove_web.servers.graph_queries import Proven
 from prove_web.servers.models import LiveSession
 from prove_web.servers.picture import layout, legend
@@ -56,24 +56,24 @@ QUERIES: list[dict[str, str]] = [
 
 
 @pytest.fixture(scope="module")
-def whole(graph_folder: Path) -> Proven:
-    """The graph of all servers, as pages have it."""
-    found = kept_graphs.read(graph_path(graph_folder), 0)
+def full_graph(graph_folder: Path) -> Proven:
+    """Read the graph of all servers as pages do."""
+    found = stored_graphs.read(graph_path(graph_folder), 0)
     assert found
     return found
 
 
 @pytest.fixture(scope="module")
-def laid_out(whole: Proven, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the layout of that graph, which is slow to make."""
+def laid_out(full_graph: Proven, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lay that graph out once, which is slow, and return the folder with the layout."""
     folder = tmp_path_factory.mktemp("layout")
-    layout.load_layout(whole, folder)
+    layout.load_layout(full_graph, folder)
     return folder
 
 
 @pytest.fixture
 def job(project: Project, graph_folder: Path, laid_out: Path) -> Job:
-    """A project whose graph is proven and laid out."""
+    """Create the job of a project whose graph is proven and laid out."""
     job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", state=State.DONE)
     shutil.copytree(laid_out, job.out)
     shutil.copyfile(graph_path(graph_folder), job.out / "graph.json")
@@ -82,7 +82,7 @@ def job(project: Project, graph_folder: Path, laid_out: Path) -> Job:
 
 @pytest.fixture
 def get(project: Project, job: Job, victor: User, as_user: Callable[[User], Client]) -> Callable[..., Any]:
-    """What a viewer is answered at an address of the project."""
+    """Return a function that requests a page of the project as a viewer."""
     client = as_user(victor)
 
     def ask(name: str, headers: Any = None, **query: str) -> Any:
@@ -92,27 +92,27 @@ def get(project: Project, job: Job, victor: User, as_user: Callable[[User], Clie
 
 
 def lines_of(data: dict[str, Any]) -> int:
-    """How many edges the lines of a picture stand for."""
+    """Count the edges that the lines of a picture represent."""
     return len(data["edges"]) + sum(count for _, _, count in data["bundles"])
 
 
-# Where things lie
+# Layout
 
 
-def test_every_tool_has_a_place_in_the_disc_of_its_server_and_none_is_on_anothers_spot(whole: Proven) -> None:
-    found = layout.lay_out(whole.nodes, whole.by_names)
-    assert {*found.tools} == {node.name for node in whole.nodes}
-    for node in whole.nodes:
+def test_every_tool_has_a_place_in_the_disc_of_its_server_and_none_is_on_anothers_spot(full_graph: Proven) -> None:
+    found = layout.lay_out(full_graph.nodes, full_graph.by_names)
+    assert {*found.tools} == {node.name for node in full_graph.nodes}
+    for node in full_graph.nodes:
         tool, server = found.tools[node.name], found.servers[node.server]
         assert math.dist((tool.x, tool.y), (server.x, server.y)) < server.r
-    for a, b in pairs(whole.nodes):
+    for a, b in pairs(full_graph.nodes):
         if a.server == b.server:
             one, other = found.tools[a.name], found.tools[b.name]
             assert math.dist((one.x, one.y), (other.x, other.y)) > 0.9 * layout.SPACING
 
 
-def test_no_server_touches_another(whole: Proven) -> None:
-    for a, b in pairs(layout.lay_out(whole.nodes, whole.by_names).servers.values()):
+def test_no_server_touches_another(full_graph: Proven) -> None:
+    for a, b in pairs(layout.lay_out(full_graph.nodes, full_graph.by_names).servers.values()):
         assert math.dist((a.x, a.y), (b.x, b.y)) > a.r + b.r
 
 
@@ -122,9 +122,9 @@ def pairs(things: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.long
-def test_the_same_graph_is_laid_out_the_same_in_any_order_and_process(whole: Proven, graph_folder: Path) -> None:
+def test_the_same_graph_is_laid_out_the_same_in_any_order_and_process(full_graph: Proven, graph_folder: Path) -> None:
     draw = Draw("order")
-    here = layout.lay_out(draw.shuffled(whole.nodes), draw.shuffled([*whole.by_names]))
+    here = layout.lay_out(draw.shuffle_items(full_graph.nodes), draw.shuffle_items([*full_graph.by_names]))
     script = (
         "import sys, pathlib, django; django.setup()\n"
         "from prove_web.servers import graph_queries\n"
@@ -140,32 +140,32 @@ def test_the_same_graph_is_laid_out_the_same_in_any_order_and_process(whole: Pro
 
 
 def test_a_graph_is_laid_out_once_and_again_when_its_edges_or_its_file_are_others(
-    whole: Proven, tmp_path: Path
+    full_graph: Proven, tmp_path: Path
 ) -> None:
-    few = Proven(whole.edges[:40], (), "", whole.nodes)
+    few = Proven(full_graph.edges[:40], (), "", full_graph.nodes)
     made = layout.load_layout(few, tmp_path)
     [file] = tmp_path.iterdir()
     file.write_text(file.read_text("utf-8").replace(f'"x": {made.tools["pay_payee"].x},', '"x": 12345,'), "utf-8")
     assert layout.load_layout(few, tmp_path).tools["pay_payee"].x == 12345, "it comes from the file"
     file.write_text('{"torn', "utf-8")
     assert layout.load_layout(few, tmp_path) == made
-    assert layout.load_layout(Proven(whole.edges[:41], (), "", whole.nodes), tmp_path).key != made.key
+    assert layout.load_layout(Proven(full_graph.edges[:41], (), "", full_graph.nodes), tmp_path).key != made.key
 
 
-def test_a_graph_of_one_tool_or_of_none_has_a_layout(whole: Proven) -> None:
+def test_a_graph_of_one_tool_or_of_none_has_a_layout(full_graph: Proven) -> None:
     assert layout.lay_out((), ()).tools == {}
-    [one] = layout.lay_out(whole.nodes[:1], ()).tools.values()
+    [one] = layout.lay_out(full_graph.nodes[:1], ()).tools.values()
     assert (one.x, one.y) == (0, 0)
 
 
-# What is drawn
+# Drawing
 
 
 @given(
     most=st.integers(250, 2_600), opened=st.sampled_from(["", "filesystem", "travel_booking"]), named=st.integers(0, 9)
 )
 def test_no_edge_is_lost_or_drawn_twice_however_they_are_bundled(most: int, opened: str, named: int) -> None:
-    edges = WHOLE[0].edges
+    edges = FULL_GRAPH[0].edges
     chosen = [edge.names for edge in edges[::300][:named]]
     found = bundle_edges(edges, opened, chosen, most)
     there = Counter([edge.names for edge in (*found.edges, *(one for each in found.bundles for one in each.edges))])
@@ -175,45 +175,45 @@ def test_no_edge_is_lost_or_drawn_twice_however_they_are_bundled(most: int, open
     assert all(edge.servers == each.servers for each in found.bundles for edge in each.edges)
 
 
-WHOLE: list[Proven] = []
+FULL_GRAPH: list[Proven] = []
 
 
 @pytest.fixture(autouse=True)
-def known_to_laws(whole: Proven) -> None:
-    """A law of hypothesis has no fixture that changes; this one does not."""
-    WHOLE[:] = [whole]
+def known_to_laws(full_graph: Proven) -> None:
+    """Give the graph to the hypothesis tests, which take no fixtures."""
+    FULL_GRAPH[:] = [full_graph]
 
 
-def test_the_whole_graph_is_bundled_between_servers_and_the_opened_one_is_not(whole: Proven) -> None:
-    closed, opened = bundle_edges(whole.edges), bundle_edges(whole.edges, "travel_booking")
-    assert len(whole.edges) > MOST >= closed.lines
+def test_the_full_graph_is_bundled_between_servers_except_for_the_opened_one(full_graph: Proven) -> None:
+    closed, opened = bundle_edges(full_graph.edges), bundle_edges(full_graph.edges, "travel_booking")
+    assert len(full_graph.edges) > MOST >= closed.lines
     assert all(not edge.crosses for edge in closed.edges), "within a server each edge is a line"
     assert sum("travel_booking" in edge.servers for edge in opened.edges) > sum(
         "travel_booking" in edge.servers for edge in closed.edges
     )
 
 
-def test_few_edges_are_not_bundled(whole: Proven) -> None:
-    few = [edge for edge in whole.edges if "banking" in edge.servers]
+def test_few_edges_are_not_bundled(full_graph: Proven) -> None:
+    few = [edge for edge in full_graph.edges if "banking" in edge.servers]
     assert bundle_edges(few).edges == tuple(few) and bundle_edges(few).bundles == ()
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_picture_and_table_are_about_the_same_edges(query: dict[str, str], get: Callable[..., Any]) -> None:
-    data, shown = get("graph-data", **query).json(), get("graph", **query).content.decode()
-    [said] = re.findall(r"([\d,]+) of ([\d,]+) edges", shown)
+    data, page = get("graph-data", **query).json(), get("graph", **query).content.decode()
+    [said] = re.findall(r"([\d,]+) of ([\d,]+) edges", page)
     assert said == (f"{data['found']:,}", f"{data['total']:,}")
     assert lines_of(data) == data["found"] and data["drawn"] <= MOST
     assert query.get("between") != "calendar~email" or data["found"] > 0
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
-def test_a_neighbourhood_is_what_lies_so_many_edges_away(hops: int, whole: Proven) -> None:
-    undirected = nx.Graph([*whole.by_names])
+def test_a_neighbourhood_is_what_lies_so_many_edges_away(hops: int, full_graph: Proven) -> None:
+    undirected = nx.Graph([*full_graph.by_names])
     for tool in ("transfer_money", "start_engine", "look_up_address"):
         near = nx.single_source_shortest_path_length(undirected, tool, cutoff=hops)
-        assert distances(tool, whole.by_names, hops) == near
-        found = GraphParams(tool=tool, hops=hops).edges(whole)
+        assert distances(tool, full_graph.by_names, hops) == near
+        found = GraphParams(tool=tool, hops=hops).edges(full_graph)
         assert {name for edge in found for name in edge.names} == {*near}
 
 
@@ -231,44 +231,44 @@ def test_an_edge_that_is_chosen_is_drawn_where_the_filter_leaves_it_out(get: Cal
     ("start", "end"), [("list_accounts", "cancel_scheduled_payment"), ("list_calendars", "cancel_event")]
 )
 def test_a_chain_follows_edges_over_different_tools_and_the_shortest_come_first(
-    start: str, end: str, whole: Proven
+    start: str, end: str, full_graph: Proven
 ) -> None:
-    found = chains(whole.by_names, start, end)
-    graph = nx.DiGraph([*whole.by_names])
+    found = chains(full_graph.by_names, start, end)
+    graph = nx.DiGraph([*full_graph.by_names])
     shortest = {tuple(path) for path in nx.all_shortest_paths(graph, start, end)}
     assert found and {one.tools for one in found if one.shortest} <= shortest
     for one in found:
         assert one.tools[0] == start and one.tools[-1] == end
         assert len({*one.tools}) == len(one.tools) <= LONGEST
-        assert all(names in whole.by_names for names in one.names)
+        assert all(names in full_graph.by_names for names in one.names)
     assert [one.shortest for one in found] == sorted((one.shortest for one in found), reverse=True)
     assert len({one.tools for one in found}) == len(found)
 
 
-def test_chains_are_the_same_in_any_order_of_edges_and_others_with_another_seed(whole: Proven) -> None:
-    names, ends = Draw("names").shuffled([*whole.by_names]), ("list_calendars", "cancel_event")
-    assert chains(names, *ends, 3) == chains(whole.by_names, *ends, 3)
-    assert chains(whole.by_names, *ends, 3) != chains(whole.by_names, *ends, 4)
+def test_chains_are_the_same_in_any_order_of_edges_and_others_with_another_seed(full_graph: Proven) -> None:
+    names, ends = Draw("names").shuffle_items([*full_graph.by_names]), ("list_calendars", "cancel_event")
+    assert chains(names, *ends, 3) == chains(full_graph.by_names, *ends, 3)
+    assert chains(full_graph.by_names, *ends, 3) != chains(full_graph.by_names, *ends, 4)
 
 
 @pytest.mark.parametrize(
     ("start", "end"), [("list_accounts", "list_accounts"), ("nothing", "list_accounts"), ("pay_payee", "open_trunk")]
 )
-def test_where_no_chain_leads_there_is_none(start: str, end: str, whole: Proven, get: Callable[..., Any]) -> None:
-    assert chains(whole.by_names, start, end) == []
+def test_where_no_chain_leads_there_is_none(start: str, end: str, full_graph: Proven, get: Callable[..., Any]) -> None:
+    assert chains(full_graph.by_names, start, end) == []
     assert "Send to synthesis" not in get("graph", start=start, end=end, chain="1").content.decode()
 
 
 def test_a_chosen_chain_is_in_the_picture_and_can_be_sent_to_synthesis(
     get: Callable[..., Any], project: Project, mary: User, as_user: Callable[[User], Client]
 ) -> None:
-    asked = {"start": "list_accounts", "end": "cancel_scheduled_payment", "chain": "1"}
-    chain = get("graph-data", **asked).json()["chain"]
+    query = {"start": "list_accounts", "end": "cancel_scheduled_payment", "chain": "1"}
+    chain = get("graph-data", **query).json()["chain"]
     assert chain == ["list_accounts", "schedule_payment", "cancel_scheduled_payment"]
-    assert "Send to synthesis" not in get("graph", **asked).content.decode(), "a viewer launches nothing"
+    assert "Send to synthesis" not in get("graph", **query).content.decode(), "a viewer launches nothing"
     client = as_user(mary)
-    shown = client.get(reverse("graph", args=project.path), asked).content.decode()
-    [link] = re.findall(r'href="([^"]*/datasets/new/\?chain=[^"]*)"', shown)
+    page = client.get(reverse("graph", args=project.path), query).content.decode()
+    [link] = re.findall(r'href="([^"]*/datasets/new/\?chain=[^"]*)"', page)
     form = client.get(link).content.decode()
     assert all(f"<code>{tool}</code>" in form for tool in chain) and 'name="servers"' not in form
     fields = {"chain": ",".join(chain), "train": "50", "held_out": "10", "candidates": "8", "seed": "1"}
@@ -280,7 +280,7 @@ def test_a_chosen_chain_is_in_the_picture_and_can_be_sent_to_synthesis(
 @pytest.mark.parametrize(
     "chain", ["transfer_money", "transfer_money,no_such_tool", "<script>,pay_payee", "a,b,c,d,e,f"]
 )
-def test_a_chain_that_is_none_is_refused_in_words(
+def test_an_invalid_chain_is_refused_with_a_reason(
     chain: str, project: Project, mary: User, as_user: Callable[[User], Client]
 ) -> None:
     fields = {"chain": chain, "train": "50", "held_out": "10", "candidates": "8", "seed": "1"}
@@ -292,34 +292,36 @@ def test_a_chain_that_is_none_is_refused_in_words(
 # Colours
 
 
-def test_coverage_counts_the_conversations_that_call_a_tool_or_use_an_edge(project: Project, whole: Proven) -> None:
+def test_coverage_counts_the_conversations_that_call_a_tool_or_use_an_edge(
+    project: Project, full_graph: Proven
+) -> None:
     example = conversation(3)
     dataset = dataset_of(project, [example])
-    found = by_coverage(whole, dataset)
+    found = by_coverage(full_graph, dataset)
     called = {call.name for step in example.steps for call in step.calls}
     assert {name for name, look in found.tools.items() if look} == called
     giver, taker = example.edges[0]
     used = example.steps[giver].calls[0].name, example.steps[taker].calls[0].name
     assert found.edges[used] > 0 and sum(look > 0 for look in found.edges.values()) <= len(example.edges)
-    assert found.told[used[0]] == "in 1 of 1 conversations" and found.tool_looks[0].hollow
+    assert found.notes[used[0]] == "in 1 of 1 conversations" and found.tool_looks[0].hollow
 
 
-def told_run(project: Project, **tools: tuple[int, int]) -> Any:
+def run_with_tools(project: Project, **tools: tuple[int, int]) -> Any:
     run = run_of(project)
     Point.objects.create(run=run, step=1, metrics={"tools": {name: list(counts) for name, counts in tools.items()}})
     return run
 
 
 def test_success_and_drift_are_those_of_the_runs(project: Project, dataset: Dataset) -> None:
-    before = told_run(project, pay_payee=(10, 5), create_event=(10, 1), get_event=(4, 0), nonsense=(3, 3))
-    after = told_run(project, pay_payee=(10, 1), create_event=(10, 4), list_accounts=(2, 0))
+    before = run_with_tools(project, pay_payee=(10, 5), create_event=(10, 1), get_event=(4, 0), nonsense=(3, 3))
+    after = run_with_tools(project, pay_payee=(10, 1), create_event=(10, 4), list_accounts=(2, 0))
     success = by_success(after)
     looks = {name: success.tool_looks[look].label for name, look in success.tools.items()}
     assert looks == {"pay_payee": "80 to 95 %", "create_event": "50 to 80 %", "list_accounts": "95 % and more"}
     drift = by_drift(after, before)
     looks = {name: drift.tool_looks[look].label for name, look in drift.tools.items()}
     assert looks == {"pay_payee": "Better by 10 or more", "create_event": "Worse by 10 points or more"}
-    assert drift.told["pay_payee"] == "50% to 90%, +40.0 points"
+    assert drift.notes["pay_payee"] == "50% to 90%, +40.0 points"
 
 
 @pytest.fixture
@@ -361,16 +363,16 @@ def test_looks_differ_in_more_than_colour_and_the_legend_names_each(
 ) -> None:
     dataset_of(project, [conversation()])
     for failures in (1, 2):
-        told_run(project, pay_payee=(10, failures))
-    data, shown = get("graph-data", by=by).json(), get("graph", by=by).content.decode()
+        run_with_tools(project, pay_payee=(10, failures))
+    data, page = get("graph-data", by=by).json(), get("graph", by=by).content.decode()
     for looks in data["looks"].values():
         without = [json.dumps({**look, "colour": ""}) for look in looks]
         assert len({*without}) == len(without) or by == "drift" or [look["width"] for look in looks]
-    legend = shown[shown.index('aria-label="Legend"') :]
+    legend = page[page.index('aria-label="Legend"') :]
     assert legend[: legend.index("</ul>")].count("<li>") == sum(map(len, data["looks"].values())) + 1
 
 
-# The data, and who may have it
+# The data and its permissions
 
 
 def test_the_data_is_sent_again_only_when_it_has_changed(get: Callable[..., Any]) -> None:
@@ -384,8 +386,8 @@ def test_the_data_is_sent_again_only_when_it_has_changed(get: Callable[..., Any]
 def test_the_page_holds_no_picture_but_its_address(get: Callable[..., Any], project: Project, job: Job) -> None:
     for made in job.out.glob("layout-*.json"):
         made.unlink()
-    shown = get("graph").content.decode()
-    assert f'data-url="{reverse("graph-data", args=project.path)}"' in shown
+    page = get("graph").content.decode()
+    assert f'data-url="{reverse("graph-data", args=project.path)}"' in page
     assert not list(job.out.glob("layout-*.json")), "nothing is laid out for a page that only names it"
     get("graph-data")
     assert len(list(job.out.glob("layout-*.json"))) == 1
@@ -394,8 +396,8 @@ def test_the_page_holds_no_picture_but_its_address(get: Callable[..., Any], proj
 def test_a_part_of_the_page_comes_alone(get: Callable[..., Any]) -> None:
     for part in ("found", "graph-panel", "graph-legend"):
         answer = get("graph", headers={"HX-Request": "true", "HX-Target": f"div#{part}"}, tool="pay_payee")
-        shown = answer.content.decode()
-        assert f'id="{part}"' in shown and "<html" not in shown and "HX-Target" in answer["Vary"]
+        text = answer.content.decode()
+        assert f'id="{part}"' in text and "<html" not in text and "HX-Target" in answer["Vary"]
 
 
 def test_without_a_graph_there_is_no_picture_and_no_evidence(
@@ -420,22 +422,22 @@ def test_a_stranger_gets_no_picture_and_a_viewer_opens_no_session(
 # Evidence
 
 
-def test_evidence_made_again_answers_as_it_did(
-    whole: Proven, project: Project, job: Job, bob: User, as_user: Callable[[User], Client]
+def test_replayed_evidence_has_the_same_result(
+    full_graph: Proven, project: Project, job: Job, bob: User, as_user: Callable[[User], Client]
 ) -> None:
     client = as_user(bob)
-    implicit = [edge for edge in whole.edges if edge.enables and edge.enables["earlier"]][::20]
-    for edge in (*whole.edges[::400], *implicit):
+    implicit = [edge for edge in full_graph.edges if edge.enables and edge.enables["earlier"]][::20]
+    for edge in (*full_graph.edges[::400], *implicit):
         for parameter in [name for name, _ in edge.proofs] or [""]:
             posted = {"edge": f"{edge.producer}~{edge.consumer}", "parameter": parameter}
             answer = client.post(reverse("graph-open", args=project.path), posted, follow=True)
-            told, session = scene(edge, parameter), LiveSession.objects.first()
+            evidence, session = scene(edge, parameter), LiveSession.objects.first()
             last = session.calls.order_by("-position").first()
-            assert told and (last.ok, last.text) == (told.run["ok"], told.run["text"])
-            assert session.calls.count() == len(told.earlier) + 1 and session.seed == told.seed
+            assert evidence and (last.ok, last.text) == (evidence.run["ok"], evidence.run["text"])
+            assert session.calls.count() == len(evidence.earlier) + 1 and session.seed == evidence.seed
             assert "returned the same result as in the evidence" in answer.content.decode()
-            assert answer.context["form"].tool.name == told.then[0]
-            assert answer.context["form"].arguments() == told.then[1], "the next call is filled in"
+            assert answer.context["form"].tool.name == evidence.then[0]
+            assert answer.context["form"].arguments() == evidence.then[1], "the next call is filled in"
 
 
 @pytest.mark.parametrize("posted", [{}, {"edge": "a~b"}, {"edge": "list_accounts~get_account", "parameter": "x"}])
@@ -449,6 +451,6 @@ def test_evidence_that_is_not_there_opens_nothing(
 
 def test_an_edge_shows_its_evidence_beside_the_picture(get: Callable[..., Any]) -> None:
     panel = {"HX-Request": "true", "HX-Target": "aside#graph-panel"}
-    shown = get("graph", headers=panel, edge="list_accounts~get_account").content.decode()
-    assert "Evidence for <code>account</code>: four runs" in shown and "Open in session" not in shown
+    text = get("graph", headers=panel, edge="list_accounts~get_account").content.decode()
+    assert "Evidence for <code>account</code>: four runs" in text and "Open in session" not in text
     assert "<script>" not in get("graph", headers=panel, tool="<script>alert(1)</script>").content.decode()

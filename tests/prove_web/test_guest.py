@@ -1,4 +1,4 @@
-"""A page as a visitor has it: written again as it was, but for what acts, leads elsewhere or names somebody."""
+"""A page as a guest sees it: the same page without actions, links that lead elsewhere and names of people."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prove_web.sharing.guest_pages import PRIVATE
-from prove_web.sharing.guest_sanitizer import data, page, read, without, write
+from prove_web.sharing.guest_sanitizer import build_redactor, data, page, read, write
 
 
 class Reach:
-    """Of a project at /team/it/, one page and one part."""
+    """Let a guest reach one page and one part of a project at /team/it/."""
 
     team, base = "/team/it/", "/shared/x/"
 
-    def address(self, told: str) -> str | None:
-        if told.startswith("?"):
-            return told
+    def address(self, url: str) -> str | None:
+        if url.startswith("?"):
+            return url
         known = {"/team/it/runs/1/": self.base, "/team/it/runs/1/points/": f"{self.base}runs/1/points/"}
-        return told if told.startswith(self.base) else known.get(told)
+        return url if url.startswith(self.base) else known.get(url)
 
 
 REACH: Any = Reach()
-WORDS = without({"mary"})
+WORDS = build_redactor({"mary"})
 texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=20)
 
 
@@ -40,10 +40,10 @@ def trees(draw: Any, depth: int = 3) -> str:
     if depth == 0 or draw(st.booleans()):
         return escape(draw(texts), quote=False)
     tag = draw(st.sampled_from(["div", "section", "span", "p", "svg", "br", "input"]))
-    told = f' title="{escape(draw(texts))}"' if draw(st.booleans()) else ""
+    attributes = f' title="{escape(draw(texts))}"' if draw(st.booleans()) else ""
     if tag in ("br", "input"):
-        return f"<{tag}{told}>"
-    return f"<{tag}{told}>{''.join(draw(st.lists(trees(depth=depth - 1), max_size=3)))}</{tag}>"
+        return f"<{tag}{attributes}>"
+    return f"<{tag}{attributes}>{''.join(draw(st.lists(trees(depth=depth - 1), max_size=3)))}</{tag}>"
 
 
 @given(trees())
@@ -55,7 +55,7 @@ def test_what_is_read_is_written_as_it_was(html: str) -> None:
 def events(html: str) -> list[Any]:
     found: list[Any] = []
 
-    class Told(HTMLParser):
+    class Recorder(HTMLParser):
         def handle_starttag(self, tag: str, attrs: Any) -> None:
             found.append((tag, attrs))
 
@@ -65,7 +65,7 @@ def events(html: str) -> list[Any]:
         def handle_data(self, data: str) -> None:
             found.append(unescape(data))
 
-    reader = Told()
+    reader = Recorder()
     reader.feed(html)
     reader.close()
     return found
@@ -99,7 +99,7 @@ def test_a_section_goes_with_what_it_would_load() -> None:
     )
 
 
-def test_people_go_from_text_and_from_what_is_read_aloud() -> None:
+def test_names_of_people_are_removed_from_text_and_accessible_labels() -> None:
     html = '<p title="by mary" data-title="Run of mary">mary is here, summary</p><pre class="mary">x</pre>'
     assert (
         page(html, REACH, WORDS)
@@ -108,14 +108,14 @@ def test_people_go_from_text_and_from_what_is_read_aloud() -> None:
 
 
 def test_addresses_in_data_are_the_visitors() -> None:
-    told = '{"points": "/team/it/runs/1/points/", "log": "/team/it/log/", "by": "mary"}'
+    source = '{"points": "/team/it/runs/1/points/", "log": "/team/it/log/", "by": "mary"}'
     fitted = {"points": "/shared/x/runs/1/points/", "log": "", "by": "…"}
-    assert json.loads(data(told, REACH, WORDS)) == fitted
+    assert json.loads(data(source, REACH, WORDS)) == fitted
 
 
 @pytest.mark.parametrize("written", [json.dumps("by Zoë, 5"), json.dumps("by Zoë, 5", ensure_ascii=False)])
 def test_a_name_is_left_out_of_data_however_it_is_written(written: str) -> None:
-    assert json.loads(data(f'{{"told": {written}}}', REACH, without(["Zoë"]))) == {"told": "by …, 5"}
+    assert json.loads(data(f'{{"told": {written}}}', REACH, build_redactor(["Zoë"]))) == {"told": "by …, 5"}
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_a_name_is_left_out_of_data_however_it_is_written(written: str) -> None:
     ],
 )
 def test_addresses_places_and_folders_are_left_out(text: str, left: str) -> None:
-    assert without((), PRIVATE)(text) == left
+    assert build_redactor((), PRIVATE)(text) == left
 
 
-def test_whatever_people_are_called_data_stay_data() -> None:
-    told = '{"points": [5, 5.5, null, true, -5], "by": "null of 5", "max": 1, "team": "/team/it/"}'
-    fitted = json.loads(data(told, REACH, without(["5", "null", "true", "max"])))
+def test_names_of_people_that_look_like_data_leave_data_unchanged() -> None:
+    source = '{"points": [5, 5.5, null, true, -5], "by": "null of 5", "max": 1, "team": "/team/it/"}'
+    fitted = json.loads(data(source, REACH, build_redactor(["5", "null", "true", "max"])))
     assert fitted == {
         "points": [5, 5.5, None, True, -5],
         "by": "… of …",
@@ -143,7 +143,7 @@ def test_whatever_people_are_called_data_stay_data() -> None:
     }
 
 
-def test_a_text_that_is_written_anew_does_not_end_its_script() -> None:
+def test_a_text_that_is_rewritten_does_not_end_its_script() -> None:
     html = '<script type="application/json">["mary \\u003C/script\\u003E \\u0026", "\\u003Cb"]</script>'
     assert page(html, REACH, WORDS) == html.replace("mary", "\\u2026")
 

@@ -1,4 +1,4 @@
-"""Health: that the process answers, and whether the site can do its work, with what is wrong and what to do."""
+"""Health: whether the process answers and whether the site can do its work, with what is wrong and what to do."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def all_alive(broker: str, settings: Any, tmp_path: Path) -> None:
         heartbeat.beat(message_broker.broker(), name)
 
 
-def asked() -> tuple[int, dict[str, Any]]:
+def readiness() -> tuple[int, dict[str, Any]]:
     answer = Client().get("/health/ready/")
     return answer.status_code, answer.json()["checks"]
 
@@ -42,7 +42,7 @@ def test_the_process_answers_without_database_or_broker(settings: Any) -> None:
 
 
 def test_a_site_that_has_what_it_needs_is_ready(db: None, all_alive: None) -> None:
-    status, found = asked()
+    status, found = readiness()
     assert (status, wrong(found)) == (200, set())
     assert set(found) == {"database", "migrations", "broker", "disk", "beat", "web-worker", "writer"}
 
@@ -50,34 +50,34 @@ def test_a_site_that_has_what_it_needs_is_ready(db: None, all_alive: None) -> No
 @pytest.mark.parametrize("program", health.PROGRAMS)
 def test_a_program_that_fell_silent_makes_the_site_unready(program: str, db: None, all_alive: None) -> None:
     broker = message_broker.broker()
-    broker.hset(heartbeat.HEARTS, program, heartbeat.now(broker) - health.MOST_SILENT - 1)
-    status, found = asked()
+    broker.hset(heartbeat.HEARTBEATS, program, heartbeat.get_broker_time(broker) - health.MOST_SILENT - 1)
+    status, found = readiness()
     assert (status, wrong(found)) == (503, {program})
     assert "see its log" in found[program]["why"]
-    broker.hdel(heartbeat.HEARTS, program)
-    status, found = asked()
+    broker.hdel(heartbeat.HEARTBEATS, program)
+    status, found = readiness()
     assert (status, wrong(found)) == (503, {program})
     assert f"manage.py program {program}" in found[program]["why"]
 
 
 def test_a_pulse_through_its_queue_is_what_makes_a_program_alive(db: None, all_alive: None) -> None:
-    message_broker.broker().delete(heartbeat.HEARTS)
+    message_broker.broker().delete(heartbeat.HEARTBEATS)
     tasks.pulse("writer")
-    tasks.ticked()
-    assert wrong(asked()[1]) == {"web-worker"}
+    tasks.record_clock_heartbeat()
+    assert wrong(readiness()[1]) == {"web-worker"}
 
 
 def test_without_a_broker_the_site_says_so_and_nothing_secret(db: None, settings: Any, tmp_path: Path) -> None:
     settings.PROVE_DATA, settings.REDIS_URL = tmp_path, "redis://someone:hush@127.0.0.1:1/0"
     message_broker.broker.cache_clear()
-    status, found = asked()
+    status, found = readiness()
     message_broker.broker.cache_clear()
     assert (status, wrong(found)) == (503, {"broker", *health.PROGRAMS})
-    told = json.dumps(found)
-    assert "hush" not in told and "127.0.0.1" not in told and str(tmp_path) not in told
+    text = json.dumps(found)
+    assert "hush" not in text and "127.0.0.1" not in text and str(tmp_path) not in text
 
 
-ASKED = """
+SCRIPT = """
 from django.test import Client, override_settings
 with override_settings(ALLOWED_HOSTS=["testserver"]):
     answer = Client().get("/health/ready/")
@@ -86,12 +86,12 @@ print(answer.status_code, answer.text)
 
 
 @pytest.mark.long
-def test_a_database_that_is_away_is_told_and_nothing_secret(tmp_path: Path) -> None:
+def test_an_unreachable_database_is_reported_and_nothing_secret(tmp_path: Path) -> None:
     away = {"PROVE_DATA": str(tmp_path), "DATABASE_URL": "postgres://someone:hush@127.0.0.1:1/site"}
-    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", ASKED]
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", SCRIPT]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **away}, capture_output=True, text=True)
-    status, told = done.stdout.split(maxsplit=1)
-    found = json.loads(told)["checks"]
+    status, body = done.stdout.split(maxsplit=1)
+    found = json.loads(body)["checks"]
     assert status == "503" and {"database", "migrations"} <= wrong(found) and found["disk"]["ok"]
     assert "PostgreSQL database does not answer" in found["database"]["why"]
     assert "hush" not in done.stdout + done.stderr
@@ -100,16 +100,18 @@ def test_a_database_that_is_away_is_told_and_nothing_secret(tmp_path: Path) -> N
 def test_migrations_that_wait_are_counted(db: None, all_alive: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'live' AND name = '0001_initial'")
-    status, found = asked()
+    status, found = readiness()
     assert (status, wrong(found)) == (503, {"migrations"})
     assert "1 of " in found["migrations"]["why"] and "manage.py migrate" in found["migrations"]["why"]
 
 
-def test_a_data_folder_that_is_gone_or_full_is_told(db: None, all_alive: None, settings: Any, monkeypatch: Any) -> None:
+def test_a_data_folder_that_is_missing_or_full_is_reported(
+    db: None, all_alive: None, settings: Any, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(health, "LEAST_FREE_GB", 10**9)
-    assert "make room" in asked()[1]["disk"]["why"]
+    assert "make room" in readiness()[1]["disk"]["why"]
     settings.PROVE_DATA = settings.PROVE_DATA / "nowhere"
-    status, found = asked()
+    status, found = readiness()
     assert (status, wrong(found)) == (503, {"disk"})
     assert "PROVE_DATA" in found["disk"]["why"]
 
@@ -117,6 +119,6 @@ def test_a_data_folder_that_is_gone_or_full_is_told(db: None, all_alive: None, s
 def test_programs_of_long_ago_are_forgotten(broker: str) -> None:
     known = message_broker.broker()
     heartbeat.beat(known, "writer")
-    known.hset(heartbeat.HEARTS, "training@gone", heartbeat.now(known) - heartbeat.FORGET - 1)
+    known.hset(heartbeat.HEARTBEATS, "training@gone", heartbeat.get_broker_time(known) - heartbeat.FORGET - 1)
     assert list(heartbeat.ages(known)) == ["writer"]
-    assert known.hkeys(heartbeat.HEARTS) == ["writer"]
+    assert known.hkeys(heartbeat.HEARTBEATS) == ["writer"]

@@ -1,4 +1,4 @@
-"""Home and the job page say truly what is going on, and what to do about it."""
+"""The home and job pages report the state of jobs and what to do about it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_home_says_when_nothing_runs(alice: User, project: Project, as_user: As)
     assert "No active jobs" in as_user(alice).get(project.get_absolute_url()).content.decode()
 
 
-def test_the_fragment_that_home_asks_for_again_holds_this_projects_jobs_alone(
+def test_the_fragment_that_home_polls_holds_only_jobs_of_this_project(
     alice: User, project: Project, as_user: As
 ) -> None:
     second = Project.objects.create(organisation=project.organisation, slug="second", name="Second")
@@ -80,7 +80,7 @@ def test_first_steps_tick_themselves_and_are_gone_when_all_are_done(
     assert "First steps" not in client.get(home).content.decode()
 
 
-def test_first_steps_of_an_empty_project_are_undone_whatever_was_looked_at_in_another(
+def test_first_steps_of_an_empty_project_are_undone_after_visits_to_another(
     alice: User, project: Project, as_user: As
 ) -> None:
     client = as_user(alice)
@@ -117,7 +117,7 @@ def test_the_newest_run_that_has_begun_is_drawn_from_its_points(alice: User, pro
     assert [each["points"] for each in chart["series"]] == [[[1, 0.1], [2, 0.2], [3, 0.3]], [[0, 0.4]]]
 
 
-def test_home_asks_the_database_no_more_when_there_is_more(
+def test_home_makes_no_more_queries_when_there_are_more_jobs(
     alice: User, project: Project, as_user: As, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(12):
@@ -128,7 +128,7 @@ def test_home_asks_the_database_no_more_when_there_is_more(
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "advice"),
     [
         (State.QUEUED, "Starts when a worker is free"),
         (State.FAILED, "The end of the log below shows the error"),
@@ -136,10 +136,10 @@ def test_home_asks_the_database_no_more_when_there_is_more(
         (State.STOPPED, "continues from its last checkpoint"),
     ],
 )
-def test_a_job_that_does_not_get_on_says_what_to_do(
-    alice: User, project: Project, as_user: As, state: State, told: str
+def test_a_job_that_makes_no_progress_says_what_to_do(
+    alice: User, project: Project, as_user: As, state: State, advice: str
 ) -> None:
-    assert told in page_of(as_user(alice), job_of(project, state))
+    assert advice in page_of(as_user(alice), job_of(project, state))
 
 
 def test_a_job_that_waits_for_a_failed_one_leads_there(alice: User, project: Project, as_user: As) -> None:
@@ -148,7 +148,7 @@ def test_a_job_that_waits_for_a_failed_one_leads_there(alice: User, project: Pro
     assert "Resume that job first" in page and reverse("job", args=[*project.path, failed.pk]) in page
 
 
-def test_what_a_job_said_is_shown_as_text(alice: User, project: Project, as_user: As) -> None:
+def test_the_error_of_a_job_is_rendered_as_text(alice: User, project: Project, as_user: As) -> None:
     page = page_of(as_user(alice), job_of(project, State.FAILED, title="<b>", error="<script>alert(1)</script>"))
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page and "<b>" not in page
 
@@ -212,7 +212,7 @@ def test_a_button_leads_back_to_its_page_and_never_off_the_site(mary: User, proj
         assert client.post(url, {"level": "now", "next": wanted}).url == own
 
 
-def test_the_log_is_shown_to_its_end(
+def test_the_log_is_displayed_to_its_end(
     alice: User, project: Project, as_user: As, settings: LazySettings, tmp_path: Path
 ) -> None:
     settings.PROVE_DATA = tmp_path
@@ -235,7 +235,7 @@ def test_of_a_long_log_only_the_end_is_read(tmp_path: Path) -> None:
     assert len(lines) == LINES and lines[-1] == f"line {49_999:020}" and set(map(len, lines)) == {25}
 
 
-def test_a_log_whose_end_is_one_long_line_shows_what_there_is_of_it(tmp_path: Path) -> None:
+def test_a_log_whose_end_is_one_long_line_shows_the_end_of_that_line(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_text("begun\n" + "." * 300_000)
     assert set(tail(path)) == {"."}
@@ -248,9 +248,7 @@ def test_what_the_pages_load_is_there(alice: User, project: Project, as_user: As
     assert [path for path in loaded if not finders.find(path)] == []
 
 
-def test_a_data_set_of_fewer_conversations_than_were_asked_for_says_why(
-    alice: User, project: Project, as_user: As
-) -> None:
+def test_a_data_set_of_fewer_conversations_than_requested_says_why(alice: User, project: Project, as_user: As) -> None:
     why = "499 of 500 conversations could be made, from 1,500 draws."
     job = job_of(project, kind=Kind.DATASET, state=State.DONE, result={"counts": {"train": {"shortfall": why}}})
     page = as_user(alice).get(reverse("job", args=[*project.path, job.pk])).content.decode()

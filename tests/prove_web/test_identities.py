@@ -1,4 +1,4 @@
-"""Signing in by another site: whose identity opens whose account, and whose opens none."""
+"""Sign-in by another site: which identity opens which account, and which opens none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from prove_web.accounts import invitations
 from prove_web.accounts.invitations import InvitationRequest
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
-from prove_web.accounts.signing_in.oidc import ID, described, providers
+from prove_web.accounts.signing_in.oidc import ID, build_provider_settings, providers
 
 from .identities import CLIENT, SECRET, Identities, identities
 
@@ -37,14 +37,14 @@ def one_site() -> Iterator[Identities]:
 
 @pytest.fixture
 def there(one_site: Identities, settings: Any) -> Identities:
-    """The other site, which this one is told of; nobody is signed in there yet."""
+    """Configure sign-in by the other site; nobody is signed in there yet."""
     one_site.person, one_site.says = {}, {}
-    settings.SOCIALACCOUNT_PROVIDERS = described(one_site.url, CLIENT, SECRET, "Example")
+    settings.SOCIALACCOUNT_PROVIDERS = build_provider_settings(one_site.url, CLIENT, SECRET, "Example")
     return one_site
 
 
 def sign_in(client: Client, begin: str = LOGIN) -> Any:
-    """The way there and back, as a browser goes it; the answer to the last step here."""
+    """Follow the redirects there and back as a browser does; return the last response of this site."""
     away = client.get(begin)
     assert away.status_code == 302, away.content
     back = urlsplit(httpx2.get(away["Location"]).headers["location"])
@@ -52,7 +52,7 @@ def sign_in(client: Client, begin: str = LOGIN) -> Any:
 
 
 def whose(client: Client) -> str:
-    """The user name of whoever is signed in, or nothing."""
+    """Return the name of the signed-in user, or an empty text."""
     number = client.session.get("_auth_user_id")
     return User.objects.get(pk=number).username if number else ""
 
@@ -70,7 +70,7 @@ def test_a_verified_address_opens_the_account_that_has_it(there: Identities, ali
     assert User.objects.count() == 1
 
 
-def test_whoever_made_an_account_for_the_address_of_another_is_out_once_they_come(
+def test_a_verified_identity_ends_the_sessions_and_the_password_of_the_account_with_its_address(
     there: Identities, as_user: AsUser, alice: User, project: Project
 ) -> None:
     before = as_user(alice)
@@ -91,7 +91,7 @@ def test_whoever_made_an_account_for_the_address_of_another_is_out_once_they_com
         (ALICE, {"sub": "another"}, "Invalid response"),
     ],
 )
-def test_an_identity_that_is_nobodys_opens_nothing_and_makes_nobody(
+def test_an_unknown_identity_opens_nothing_and_creates_no_user(
     person: dict[str, Any], says: dict[str, Any], words: str, there: Identities, alice: User
 ) -> None:
     client = Client()
@@ -129,7 +129,7 @@ def test_an_invitation_for_another_address_lets_nobody_in(
     assert sign_in(client).status_code == 403 and User.objects.count() == 1
 
 
-def test_the_second_factor_is_asked_for_here_too(there: Identities, alice: User) -> None:
+def test_the_second_factor_is_required_here_too(there: Identities, alice: User) -> None:
     TOTP.activate(alice, "JBSWY3DPEHPK3PXP")
     there.person, client = ALICE, Client()
     assert sign_in(client)["Location"] == reverse("mfa_authenticate") and whose(client) == ""
@@ -188,8 +188,8 @@ def test_changing_ones_mind_there_leads_back_here(there: Identities, db: None) -
     assert page.status_code == 200 and whose(client) == ""
 
 
-def test_a_site_that_does_not_answer_is_told_in_words(settings: Any, db: None) -> None:
-    settings.SOCIALACCOUNT_PROVIDERS = described("http://127.0.0.1:1", CLIENT, SECRET, "Example")
+def test_a_site_that_does_not_answer_is_reported(settings: Any, db: None) -> None:
+    settings.SOCIALACCOUNT_PROVIDERS = build_provider_settings("http://127.0.0.1:1", CLIENT, SECRET, "Example")
     answer = Client().get(LOGIN)
     assert answer.status_code == 502 and "did not respond as expected" in answer.content.decode()
 
@@ -200,11 +200,11 @@ def test_without_another_site_there_is_neither_button_nor_address(settings: Any,
     assert Client().get(LOGIN).status_code == 404
 
 
-def test_the_environment_names_the_other_site_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_other_site_completely_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PROVE_OIDC_URL", raising=False)
     assert providers() == {}
     monkeypatch.setenv("PROVE_OIDC_URL", "https://sign-in.example.com")
     with pytest.raises(ImproperlyConfigured, match="PROVE_OIDC_CLIENT_ID"):
         providers()
     monkeypatch.setenv("PROVE_OIDC_CLIENT_ID", "prove")
-    assert providers() == described("https://sign-in.example.com", "prove", "", "single sign-on")
+    assert providers() == build_provider_settings("https://sign-in.example.com", "prove", "", "single sign-on")

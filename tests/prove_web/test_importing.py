@@ -1,4 +1,4 @@
-"""A data set that was made is loaded: whole, once, or with a reason why not."""
+"""A data set that was made is loaded completely and once, or fails with a reason."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from prove_web.live import message_broker, tasks
 from prove_web.live.ingest import record
 from prove_web.live.models import Job, State
 from prove_web.trajectories import bulk_load
-from prove_web.trajectories.importing import import_dataset, row
+from prove_web.trajectories.load_dataset import import_dataset, row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.trajectory import Example, loads, write_lines
 
@@ -33,7 +33,7 @@ def own_folder(settings: Any, tmp_path: Path) -> None:
 
 
 def made(project: Project, state: State = State.DONE) -> Dataset:
-    """A data set whose worker has written its files."""
+    """Create a data set whose worker has written its files."""
     dataset = dataset_of(project, state=state)
     dataset.job.out.mkdir(parents=True)
     train, held_out = conversations()
@@ -43,7 +43,7 @@ def made(project: Project, state: State = State.DONE) -> Dataset:
 
 
 def conversations() -> tuple[list[Example], list[Example]]:
-    """Those of both splits."""
+    """Return the conversations of both splits."""
     held_out = examples()[TRAIN : TRAIN + HELD_OUT]
     return list(examples()[:TRAIN]), [replace(example, split="held_out") for example in held_out]
 

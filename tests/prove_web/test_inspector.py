@@ -1,4 +1,4 @@
-"""The inspector: what is done with calls once they are made: saved, compared, told as code, made a trajectory."""
+"""The inspector of calls: saving them, comparing them, exporting them as code, and making trajectories of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from prove_web.servers.world_cache import cache, moments
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.replay_score import example_of, judge
 from tests.waiting import eventually
-from training_worker.prove.synthesis.dataset_folder import changed, read
+from training_worker.prove.synthesis.dataset_folder import list_changed_files, read
 from training_worker.prove.synthesis.validate import validate
 from training_worker.prove.trajectory import Example
 
@@ -82,18 +82,18 @@ def panes(browser: Client, session: LiveSession, **form: Any) -> Any:
     return browser.post(address("session-call", session), form, headers=PANES)
 
 
-# What a page with a script is answered
+# Responses to a page with a script
 
 
-def test_a_call_answers_with_the_panes_alone_and_tells_the_address_of_what_they_show(
+def test_a_call_answers_with_the_panes_alone_and_pushes_the_address_of_their_page(
     browser: Client, session: LiveSession
 ) -> None:
     answer = panes(browser, session, tool="list_calendars")
     assert answer.status_code == 200 and answer.content.lstrip().startswith(b'<div class="panes"')
     assert answer.headers["HX-Push-Url"] == f"{session.get_absolute_url()}?tool=list_calendars&from=1"
-    whole = browser.get(answer.headers["HX-Push-Url"]).content
-    assert pane(answer.content, "result") == pane(whole, "result")
-    assert pane(answer.content, "state") == pane(whole, "state")
+    page = browser.get(answer.headers["HX-Push-Url"]).content
+    assert pane(answer.content, "result") == pane(page, "result")
+    assert pane(answer.content, "state") == pane(page, "state")
 
 
 def pane(html: bytes, name: str) -> str:
@@ -124,13 +124,13 @@ def test_an_example_is_filled_in_and_called_as_it_stands_does_what_it_says(
     first = panes(browser, session, tool="create_event", example="1").context["form"]
     again = panes(browser, session, tool="create_event", example="1").context["form"]
     other = panes(browser, session, tool="create_event", example="1", examples="1").context["form"]
-    assert "tried in a fork" in first.told and not session.calls.exists()
+    assert "tried in a fork" in first.note and not session.calls.exists()
     assert first.values == again.values != other.values
     sent = {f"arg-{name}": value for name, value in first.values.items()}
     assert panes(browser, session, tool="create_event", **sent).context["call"].ok
 
 
-def test_where_a_world_has_nothing_for_an_example_it_is_said_what_to_call_first(
+def test_where_a_world_has_nothing_for_an_example_the_form_says_what_to_call_first(
     browser: Client, session: LiveSession
 ) -> None:
     LiveSession.objects.filter(pk=session.pk).update(servers=["video_meeting"])
@@ -142,11 +142,11 @@ def test_rows_of_a_list_are_added_and_removed_without_any_script(browser: Client
     LiveSession.objects.filter(pk=session.pk).update(servers=["maps"])
     url, form = address("session-call", session), {"tool": "get_distance_matrix"}
     for count in (1, 2):
-        shown = browser.post(url, {**form, "add": "origins"}).content.decode()
-        assert f'name="rows-origins" value="{count}"' in shown
+        page = browser.post(url, {**form, "add": "origins"}).content.decode()
+        assert f'name="rows-origins" value="{count}"' in page
         form |= {"rows-origins": str(count), f"arg-origins/{count - 1}": f"PLC-{count}"}
-    shown = browser.post(url, {**form, "remove": "origins/0"}).content.decode()
-    assert 'name="rows-origins" value="1"' in shown and 'value="PLC-2"' in shown and 'value="PLC-1"' not in shown
+    page = browser.post(url, {**form, "remove": "origins/0"}).content.decode()
+    assert 'name="rows-origins" value="1"' in page and 'value="PLC-2"' in page and 'value="PLC-1"' not in page
     browser.post(url, form)
     assert session.calls.get().arguments["origins"] == ["PLC-1", "PLC-2"]
 
@@ -184,10 +184,10 @@ def test_of_a_thousand_entities_some_are_listed_and_the_rest_is_found_by_its_wor
     assert browser.get(url, {"type": kind, "q": rows[-1].id}).context["entities"][0].id == rows[-1].id
 
 
-# The result in its ways
+# The views of a result
 
 
-def test_a_result_is_shown_as_structure_text_changes_messages_times_and_code(
+def test_a_result_is_rendered_as_structure_text_changes_messages_times_and_code(
     browser: Client, session: LiveSession
 ) -> None:
     made = new_event(session, SCRIPT)
@@ -202,13 +202,13 @@ def test_a_result_is_shown_as_structure_text_changes_messages_times_and_code(
         "nonsense": "tree-key",
     }
     for way, words in said.items():
-        shown = browser.get(session.get_absolute_url(), {"at": 1, "view": way}).content.decode()
-        assert words in shown and SCRIPT not in shown
+        page = browser.get(session.get_absolute_url(), {"at": 1, "view": way}).content.decode()
+        assert words in page and SCRIPT not in page
 
 
 @pytest.fixture
 def gateway() -> Iterator[str]:
-    """A real gateway on the world of seed 7."""
+    """Run a real gateway on the world of seed 7 and yield its URL."""
     server = uvicorn.Server(uvicorn.Config(Gateway(Options(seed=7, size="small")).app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -244,7 +244,7 @@ def test_the_python_and_the_curl_of_a_call_are_answered_by_a_gateway_as_it_was_h
     assert answered["result"]["content"][0]["text"] == seen.text
 
 
-def test_the_messages_shown_are_those_on_the_wire_for_a_refusal_too(session: LiveSession, gateway: str) -> None:
+def test_the_displayed_messages_are_those_on_the_wire_for_a_refusal_too(session: LiveSession, gateway: str) -> None:
     refused = make(session, "list_accounts", limit="x")
     assert json.loads(run(["sh", "-c", wire_format.curl(refused, [])], gateway)) == wire_format.response(refused)
 
@@ -257,12 +257,12 @@ def test_a_saved_call_is_the_team_s_in_all_its_projects_and_runs_as_it_was(
 ) -> None:
     made = new_event(session)
     post(browser, "call-save", session, position=1, name="  The   dentist ")
-    kept = SavedCall.objects.get()
-    assert (kept.name, kept.arguments, str(kept.made_by)) == ("The dentist", made.arguments, "bob")
+    saved = SavedCall.objects.get()
+    assert (saved.name, saved.arguments, str(saved.made_by)) == ("The dentist", made.arguments, "bob")
     other = Project.objects.create(organisation=session.project.organisation, slug="second", name="Second")
     client = as_user(mary)
     assert "The dentist" in client.get(reverse("tool", args=[*other.path, "create_event"])).content.decode()
-    form = {"servers": ["calendar"], "seed": "7", "size": "small", "tool": "create_event", "saved": kept.pk}
+    form = {"servers": ["calendar"], "seed": "7", "size": "small", "tool": "create_event", "saved": saved.pk}
     opened = client.post(reverse("session-new", args=other.path), form, follow=True)
     assert opened.context["form"].values["title"] == "dentist"
 
@@ -291,9 +291,11 @@ def test_saved_calls_are_renamed_and_removed_and_two_of_a_tool_never_share_a_nam
 
 
 def test_a_saved_call_of_another_team_is_not_found(session: LiveSession, charlie: User, as_user: People) -> None:
-    kept = SavedCall.objects.create(organisation=session.project.organisation, name="x", tool="get_event", arguments={})
+    saved = SavedCall.objects.create(
+        organisation=session.project.organisation, name="x", tool="get_event", arguments={}
+    )
     theirs = Project.objects.get(organisation__slug="other")
-    url = reverse("saved-call", args=[*theirs.path, kept.pk])
+    url = reverse("saved-call", args=[*theirs.path, saved.pk])
     assert as_user(charlie).post(url, {"remove": "1"}).status_code == 404
     assert SavedCall.objects.exists()
 
@@ -340,18 +342,18 @@ def test_two_moments_differ_in_exactly_the_rows_that_the_calls_between_them_chan
 def test_worlds_of_other_seeds_are_compared_row_by_row(browser: Client, session: LiveSession) -> None:
     far = LiveSession.objects.create(project=session.project, servers=["banking"], seed=8, size="small")
     url = reverse("session-compare", args=session.project.path)
-    shown = browser.get(url, {"a": session.pk, "b": far.pk})
-    assert shown.context["found"]["other_world"] and shown.context["found"]["only"] == ["calendar"]
-    assert "different seeds or sizes" in shown.content.decode()
+    answer = browser.get(url, {"a": session.pk, "b": far.pk})
+    assert answer.context["found"]["other_world"] and answer.context["found"]["only"] == ["calendar"]
+    assert "different seeds or sizes" in answer.content.decode()
 
 
 @pytest.mark.parametrize("word", ["", "0", "-1", "x", "9" * 400, SCRIPT, "1:x", "\0"])
-def test_nonsense_to_compare_is_answered_in_words(browser: Client, session: LiveSession, word: str) -> None:
+def test_nonsense_to_compare_breaks_nothing(browser: Client, session: LiveSession, word: str) -> None:
     answer = browser.get(reverse("session-compare", args=session.project.path), {"a": word, "b": session.pk})
     assert answer.status_code == 200 and SCRIPT not in answer.content.decode()
 
 
-def test_sessions_are_found_sorted_and_told_apart_by_source(browser: Client, session: LiveSession, alice: User) -> None:
+def test_sessions_are_found_sorted_and_filtered_by_source(browser: Client, session: LiveSession, alice: User) -> None:
     make(session, "list_accounts")
     twin = session_services.fork(session, alice, 1)
     make(twin, "list_accounts")
@@ -399,7 +401,7 @@ def test_the_rows_of_a_table_are_sorted_by_any_column_both_ways(browser: Client,
 
 @pytest.fixture
 def answered(session: LiveSession, settings: Any, tmp_path: Path) -> LiveSession:
-    """Calendars were looked up, something was refused, an event was made in one of those found."""
+    """Look up calendars, make a call that is refused, and create an event in one of the calendars."""
     settings.PROVE_DATA = tmp_path
     make(session, "list_calendars")
     make(session, "get_event", event="EVT-0000")
@@ -421,14 +423,14 @@ def test_calls_by_hand_become_a_scored_example_that_replays(browser: Client, ans
     form = ask(answered, say_1="Which calendars do I have?", say_3=request_for(answered))
     answer = post(browser, "session-trajectory", answered, **form)
     assert "score 1.30 of 1.30" in answer.content.decode()
-    kept = Trajectory.objects.get()
-    example = example_of(kept)
+    trajectory = Trajectory.objects.get()
+    example = example_of(trajectory)
     validate(example)
     assert judge(example).problem == "" and len(example.turns) == 2
     assert [step.calls[0].name for step in example.steps] == ["list_calendars", "create_event"]
     assert example.edges == ((0, 1),) and {"list_calendars", "create_event"} <= {*example.candidates}
-    out = kept.dataset.job.out
-    assert changed(out, read(out)) == [] and read(out).splits["train"].conversations == 1
+    out = trajectory.dataset.job.out
+    assert list_changed_files(out, read(out)) == [] and read(out).splits["train"].conversations == 1
 
 
 @pytest.mark.parametrize(
@@ -463,7 +465,7 @@ def test_a_session_whose_servers_answer_otherwise_now_gives_no_trajectory(
     browser: Client, answered: LiveSession
 ) -> None:
     answered.calls.filter(position=1).update(text="[]")
-    cache.kept.clear()
+    cache.entries.clear()
     form = ask(answered, 3, say_1="Which calendars do I have?")
     answer = browser.post(address("session-trajectory", answered), form)
     assert answer.status_code == 422 and "has a different result than in the session" in answer.content.decode()
@@ -483,13 +485,11 @@ def test_the_data_set_grows_until_something_is_made_with_it_and_then_has_a_next_
     second = Dataset.objects.exclude(pk=first.pk).get()
     assert (first.trajectories.count(), second.trajectories.count()) == (2, 3)
     assert read(first.job.out).content == before and "version 2" in second.name
-    shown = browser.get(first.get_absolute_url())
-    assert shown.status_code == 200 and example_of(first.trajectories.first()) == example_of(
-        second.trajectories.first()
-    )
+    page = browser.get(first.get_absolute_url())
+    assert page.status_code == 200 and example_of(first.trajectories.first()) == example_of(second.trajectories.first())
 
 
-def test_what_is_kept_is_what_other_rooms_read(browser: Client, answered: LiveSession) -> None:
+def test_a_stored_trajectory_is_the_one_in_the_files_of_its_data_set(browser: Client, answered: LiveSession) -> None:
     post(browser, "session-trajectory", answered, **ask(answered, 3, say_1="Which calendars do I have?"))
     [line] = (Dataset.objects.get().job.out / "train.jsonl").read_text().splitlines()
     assert Example(**{**vars(example_of(Trajectory.objects.get()))}).id == json.loads(line)["id"] == "hand-000001"

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import invitations, memberships
-from prove_web.accounts.invitations import Closed, InvitationRequest
+from prove_web.accounts.invitations import InvitationClosedError, InvitationRequest
 from prove_web.accounts.models import Invitation, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 
@@ -28,12 +28,12 @@ def nina(db: None) -> User:
     return User.objects.create_user("nina", "nina@example.com", PASSWORD)
 
 
-def made(client: Client, organisation: Organisation, **asked: Any) -> str:
-    """The path of the link that the page shows."""
-    form = {"role": "annotator", "days": "7", "most": "1", **asked}
-    shown = client.post(reverse("invitation-new", args=[organisation.slug]), form).content.decode()
-    found = re.search(r'id="invitation-link">https?://[^/]+(/[^<]+)<', shown)
-    assert found, shown
+def create_invitation(client: Client, organisation: Organisation, **fields: Any) -> str:
+    """Create an invitation and return the path of the link on the page."""
+    form = {"role": "annotator", "days": "7", "most": "1", **fields}
+    page = client.post(reverse("invitation-new", args=[organisation.slug]), form).content.decode()
+    found = re.search(r'id="invitation-link">https?://[^/]+(/[^<]+)<', page)
+    assert found, page
     return found[1]
 
 
@@ -44,9 +44,9 @@ def role_of(user: User, organisation: Organisation) -> str | None:
 def test_a_stranger_makes_an_account_by_a_link_and_is_in_the_team_at_once(
     as_user: AsUser, alice: User, organisation: Organisation, project: Project
 ) -> None:
-    link, stranger = made(as_user(alice), organisation), Client()
-    shown = stranger.get(link).content.decode()
-    assert "alice invites you" in shown and "annotator" in shown and project.name not in shown
+    link, stranger = create_invitation(as_user(alice), organisation), Client()
+    page = stranger.get(link).content.decode()
+    assert "alice invites you" in page and "annotator" in page and project.name not in page
     assert stranger.post(link, NEW)["Location"] == project.get_absolute_url()
     user = User.objects.get(email=NEW["email"])
     assert (user.get_full_name(), role_of(user, organisation)) == (NEW["name"], Role.ANNOTATOR)
@@ -58,17 +58,17 @@ def test_a_stranger_makes_an_account_by_a_link_and_is_in_the_team_at_once(
 def test_who_has_an_account_joins_with_a_button_and_not_by_looking(
     as_user: AsUser, alice: User, nina: User, organisation: Organisation, project: Project
 ) -> None:
-    link, client = made(as_user(alice), organisation), as_user(nina)
+    link, client = create_invitation(as_user(alice), organisation), as_user(nina)
     assert "Join as nina" in client.get(link).content.decode() and role_of(nina, organisation) is None
     page = client.post(link, follow=True).content.decode()
     assert "You joined Acme as annotator." in page and role_of(nina, organisation) == Role.ANNOTATOR
 
 
-def test_the_link_is_shown_once_and_only_its_hash_is_kept(
+def test_the_link_is_displayed_once_and_only_its_hash_is_stored(
     as_user: AsUser, alice: User, organisation: Organisation
 ) -> None:
     client = as_user(alice)
-    text = made(client, organisation, note="For the new one").split("/")[-2]
+    text = create_invitation(client, organisation, note="For the new one").split("/")[-2]
     page = client.get(organisation.get_absolute_url()).content.decode()
     assert "For the new one" in page and text not in page
     assert text not in str(list(Invitation.objects.values()))
@@ -77,14 +77,14 @@ def test_the_link_is_shown_once_and_only_its_hash_is_kept(
 def test_only_owners_see_the_invitations_of_a_team(
     as_user: AsUser, alice: User, mary: User, organisation: Organisation
 ) -> None:
-    made(as_user(alice), organisation, note="A secret guest")
+    create_invitation(as_user(alice), organisation, note="A secret guest")
     assert "A secret guest" not in as_user(mary).get(organisation.get_absolute_url()).content.decode()
 
 
 def test_an_invitation_changes_no_role_and_is_not_used_up_by_a_member(
     as_user: AsUser, alice: User, victor: User, organisation: Organisation
 ) -> None:
-    link, client = made(as_user(alice), organisation, role="owner"), as_user(victor)
+    link, client = create_invitation(as_user(alice), organisation, role="owner"), as_user(victor)
     assert "You are already a member, as viewer" in client.get(link, follow=True).content.decode()
     assert client.post(link).status_code == 302
     assert role_of(victor, organisation) == Role.VIEWER and Invitation.objects.get().used == 0
@@ -99,7 +99,7 @@ def test_an_invitation_changes_no_role_and_is_not_used_up_by_a_member(
         ({"hash": "another"}, "There is no such invitation", 404),
     ],
 )
-def test_a_closed_link_says_why_and_makes_nobody(
+def test_a_closed_link_says_why_and_creates_no_user(
     closed: dict[str, Any],
     words: str,
     status: int,
@@ -108,7 +108,7 @@ def test_a_closed_link_says_why_and_makes_nobody(
     nina: User,
     organisation: Organisation,
 ) -> None:
-    link = made(as_user(alice), organisation)
+    link = create_invitation(as_user(alice), organisation)
     Invitation.objects.update(**closed)
     for client, form in ((Client(), {**NEW, "email": "new@example.com"}), (as_user(nina), {})):
         for answer in (client.get(link), client.post(link, form)):
@@ -116,10 +116,10 @@ def test_a_closed_link_says_why_and_makes_nobody(
     assert {*User.objects.all()} == {alice, nina} and role_of(nina, organisation) is None
 
 
-def test_who_follows_the_link_again_after_joining_is_led_to_the_team(
+def test_a_member_who_follows_the_link_again_is_redirected_to_the_team(
     as_user: AsUser, alice: User, nina: User, organisation: Organisation
 ) -> None:
-    link, client = made(as_user(alice), organisation), as_user(nina)
+    link, client = create_invitation(as_user(alice), organisation), as_user(nina)
     client.post(link)
     assert client.get(link)["Location"] == organisation.get_absolute_url()
 
@@ -127,7 +127,7 @@ def test_who_follows_the_link_again_after_joining_is_led_to_the_team(
 def test_an_invitation_for_an_address_is_for_nobody_else(
     as_user: AsUser, alice: User, nina: User, charlie: User, organisation: Organisation
 ) -> None:
-    link = made(as_user(alice), organisation, email="Nina@Example.com")
+    link = create_invitation(as_user(alice), organisation, email="Nina@Example.com")
     refused = as_user(charlie).post(link)
     assert refused.status_code == 403 and "for another e-mail address" in refused.content.decode()
     other = Client().post(link, {**NEW, "email": "other@example.com"})
@@ -146,10 +146,10 @@ def test_an_invitation_for_an_address_is_for_nobody_else(
         ({"name": ""}, "This field is required"),
     ],
 )
-def test_a_new_account_that_cannot_be_says_why_and_keeps_what_was_typed(
+def test_an_invalid_new_account_says_why_and_keeps_what_was_typed(
     wrong: dict[str, str], fault: str, as_user: AsUser, alice: User, nina: User, organisation: Organisation
 ) -> None:
-    link = made(as_user(alice), organisation)
+    link = create_invitation(as_user(alice), organisation)
     answer = Client().post(link, {**NEW, "email": "new@example.com", **wrong})
     page = answer.content.decode()
     assert answer.status_code == 422 and fault in page and (wrong.get("name") == "" or 'value="Nina Novak"' in page)
@@ -177,7 +177,7 @@ def test_an_invitation_that_makes_no_sense_says_why(
 
 def test_a_withdrawal_can_be_undone(as_user: AsUser, alice: User, nina: User, organisation: Organisation) -> None:
     client = as_user(alice)
-    link = made(client, organisation)
+    link = create_invitation(client, organisation)
     where = reverse("invitation-withdraw", args=[organisation.slug, Invitation.objects.get().pk])
     assert "Its link no longer works" in client.post(where, follow=True).content.decode()
     assert as_user(nina).post(link).status_code == 410
@@ -186,13 +186,13 @@ def test_a_withdrawal_can_be_undone(as_user: AsUser, alice: User, nina: User, or
 
 
 @pytest.mark.parametrize("how", ["demoted", "removed"])
-def test_who_is_no_owner_any_more_lets_nobody_in(
+def test_an_invitation_of_a_former_owner_lets_nobody_in(
     how: str, as_user: AsUser, alice: User, mary: User, nina: User, organisation: Organisation
 ) -> None:
-    links = [made(as_user(alice), organisation)]
+    links = [create_invitation(as_user(alice), organisation)]
     member = Membership.objects.get(user=mary)
     memberships.change(member, Role.OWNER)
-    links.append(made(as_user(mary), organisation))
+    links.append(create_invitation(as_user(mary), organisation))
     if how == "demoted":
         memberships.change(member, Role.MAINTAINER)
     else:
@@ -204,16 +204,16 @@ def test_invitations_of_another_team_are_not_found_here(
     as_user: AsUser, alice: User, charlie: User, organisation: Organisation
 ) -> None:
     other = Organisation.objects.get(slug="other")
-    made(as_user(charlie), other)
+    create_invitation(as_user(charlie), other)
     where = reverse("invitation-withdraw", args=[organisation.slug, Invitation.objects.get().pk])
     assert as_user(alice).post(where).status_code == 404 and Invitation.objects.open().exists()
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_happens_to_invitations_nobody_gets_in_beyond_them(
+def test_no_sequence_of_changes_lets_anybody_in_beyond_the_invitations(
     seed: int, alice: User, organisation: Organisation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A walk at random beside a model of it: each lets in as many as it says, while it is open, with its role."""
+    """A random walk agrees with a model: each open invitation lets in as many people as it says, with its role."""
     draw, now, people = random.Random(seed), timezone.now(), iter(range(1000))
     monkeypatch.setattr("django.utils.timezone.now", lambda: now)
     texts, expected = dict[int, str](), {alice.pk: Role.OWNER.value}
@@ -221,11 +221,11 @@ def test_whatever_happens_to_invitations_nobody_gets_in_beyond_them(
     for _ in range(60):
         match draw.choice(["invite", "join", "join", "join", "withdraw", "undo", "wait"]) if texts else "invite":
             case "invite":
-                asked = InvitationRequest(
+                request = InvitationRequest(
                     role=draw.choice(Role.values), most=draw.randint(1, 3), days=draw.choice([1, 7])
                 )
-                one, text = invitations.invite(organisation, alice, asked)
-                texts[one.pk], left[one.pk], closes[one.pk] = text, asked.most, now + timedelta(days=asked.days)
+                one, text = invitations.invite(organisation, alice, request)
+                texts[one.pk], left[one.pk], closes[one.pk] = text, request.most, now + timedelta(days=request.days)
             case "join":
                 pk, number = draw.choice([*texts]), next(people)
                 user = User.objects.create_user(f"p{number}", f"p{number}@example.com")
@@ -235,7 +235,7 @@ def test_whatever_happens_to_invitations_nobody_gets_in_beyond_them(
                 try:
                     invitations.join(texts[pk], user)
                     assert lets_in
-                except Closed:
+                except InvitationClosedError:
                     assert not lets_in
             case "withdraw":
                 withdrawn.add(pk := draw.choice([*texts]))
@@ -254,16 +254,16 @@ def test_several_people_are_invited_at_once_each_by_a_link_of_their_own(
     as_user: AsUser, alice: User, organisation: Organisation, project: Project
 ) -> None:
     form = {"role": "viewer", "days": "7", "most": "1", "email": "nina@example.com, olga@example.com\nNINA@example.com"}
-    shown = as_user(alice).post(reverse("invitation-new", args=["acme"]), form).content.decode()
-    links = re.findall(r'id="invitation-link[-0-9]*">https?://[^/]+(/[^<]+)<', shown)
-    assert "2 invitations created" in shown and len({*links}) == 2
-    asked = [Client().get(link).content.decode() for link in links]
-    assert ["NINA@example.com" in asked[0], "olga@example.com" in asked[1]] == [True, True]
+    page = as_user(alice).post(reverse("invitation-new", args=["acme"]), form).content.decode()
+    links = re.findall(r'id="invitation-link[-0-9]*">https?://[^/]+(/[^<]+)<', page)
+    assert "2 invitations created" in page and len({*links}) == 2
+    pages = [Client().get(link).content.decode() for link in links]
+    assert ["NINA@example.com" in pages[0], "olga@example.com" in pages[1]] == [True, True]
     assert Client().post(links[1], {**NEW, "email": "nina@example.com"}).status_code == 422
 
 
 @pytest.mark.parametrize(
-    ("email", "told"),
+    ("email", "reason"),
     [
         ("nina@example.com, nobody", "“nobody” is not an e-mail address."),
         ("nina@example.com bob@example.com", "bob@example.com: already in the team."),
@@ -271,10 +271,10 @@ def test_several_people_are_invited_at_once_each_by_a_link_of_their_own(
     ],
 )
 def test_one_wrong_address_of_several_makes_no_invitation_and_loses_none(
-    email: str, told: str, as_user: AsUser, alice: User, bob: User, organisation: Organisation
+    email: str, reason: str, as_user: AsUser, alice: User, bob: User, organisation: Organisation
 ) -> None:
     form = {"role": "viewer", "days": "7", "most": "1", "email": email}
     answer = as_user(alice).post(reverse("invitation-new", args=["acme"]), form)
     page = answer.content.decode()
-    assert answer.status_code == 422 and told in page and email.split()[0].rstrip(",") in page
+    assert answer.status_code == 422 and reason in page and email.split()[0].rstrip(",") in page
     assert not Invitation.objects.exists()

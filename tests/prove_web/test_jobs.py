@@ -1,4 +1,4 @@
-"""The life of a job as people see it: launched, waiting its turn, asked to stop, resumed."""
+"""The life of a job as users see it: launched, waiting, stopping, resumed."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,7 +22,7 @@ def queued(queue: str) -> int:
     return int(message_broker.broker().llen(queue))
 
 
-def told(job: Job) -> dict[str, str]:
+def broker_state(job: Job) -> dict[str, str]:
     return dict(message_broker.broker().hgetall(f"prove:job:{job.id}"))
 
 
@@ -38,7 +38,7 @@ def test_a_launched_job_is_sent_to_its_own_queue(project: Project) -> None:
     job.refresh_from_db()
     assert job.sent_at is not None
     assert queued("training") == 1 and queued("synthesis") == 0
-    assert told(job) == {"attempt": "1", "seq": "0", "stop": ""}
+    assert broker_state(job) == {"attempt": "1", "seq": "0", "stop": ""}
 
 
 def test_a_job_waits_for_the_one_it_comes_after(project: Project) -> None:
@@ -58,7 +58,7 @@ def test_two_browsers_stopping_one_run_stop_it_once(project: Project) -> None:
     job = at_work(run_job(project))
     for _ in range(2):
         job = request_stop(job, StopLevel.AFTER_STEP)
-    assert job.state == State.STOPPING and told(job)["stop"] == "after_step"
+    assert job.state == State.STOPPING and broker_state(job)["stop"] == "after_step"
     assert request_stop(job, StopLevel.NOW).stop == StopLevel.NOW
     assert request_stop(job, StopLevel.AFTER_STEP).stop == StopLevel.NOW, "it cannot be taken back"
 
@@ -76,7 +76,7 @@ def test_a_stop_is_remembered_until_the_worker_has_stopped(project: Project) -> 
 def test_a_stopped_job_is_resumed_as_its_next_attempt(project: Project) -> None:
     job = resume(request_stop(run_job(project), StopLevel.NOW))
     assert (job.attempt, job.state, job.stop) == (2, State.QUEUED, "")
-    assert told(job)["attempt"] == "2" and queued("training") == 1
+    assert broker_state(job)["attempt"] == "2" and queued("training") == 1
 
 
 @pytest.mark.parametrize("state", [State.QUEUED, State.RUNNING, State.STOPPING, State.DONE])
@@ -85,14 +85,14 @@ def test_there_is_nothing_to_resume_while_a_job_works_or_is_done(project: Projec
         resume(run_job(project, state=state))
 
 
-def test_a_job_that_was_stopped_in_the_queue_is_let_go_of_by_the_worker_that_takes_it_up(project: Project) -> None:
+def test_a_job_that_was_stopped_in_the_queue_is_dropped_by_the_worker_that_takes_it_up(project: Project) -> None:
     job = run_job(project)
     enqueue(job)
     request_stop(job, StopLevel.NOW)
-    assert int(told(job)["attempt"]) > 1
+    assert int(broker_state(job)["attempt"]) > 1
     message_broker.broker().flushdb()
     record(str(job.id), 1, story(0, 1))
-    assert int(told(job)["attempt"]) > 1, "it is said again when the broker forgot it"
+    assert int(broker_state(job)["attempt"]) > 1, "it is said again when the broker forgot it"
     assert not job.events.exists()
 
 
@@ -115,7 +115,7 @@ def unsendable(*args: object, **rest: object) -> None:
     raise AssertionError("without a broker, Celery keeps a page waiting for seconds")
 
 
-def test_without_a_broker_a_launch_and_a_stop_are_kept(project: Project, no_broker: None) -> None:
+def test_without_a_broker_a_launch_and_a_stop_are_stored(project: Project, no_broker: None) -> None:
     job, working = run_job(project), run_job(project, state=State.RUNNING)
     enqueue(job)
     request_stop(working, StopLevel.AFTER_STEP)

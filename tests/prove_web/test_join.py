@@ -25,7 +25,7 @@ from prove_web.live import message_broker
 from prove_web.live.jobs import enqueue, request_stop
 from prove_web.live.models import Job, Kind, State, StopLevel
 from prove_web.workers.enrolment import enrol, revoke
-from prove_web.workers.file_transfer import needed
+from prove_web.workers.file_transfer import iter_required_files
 from prove_web.workers.models import Enrolment
 from prove_web.workers.quota import tidy_all
 from prove_web.workers.worker_status import workers
@@ -55,7 +55,7 @@ def machine(enrolment: tuple[Enrolment, str]) -> Machine:
     return Machine(enrolment[1])
 
 
-def test_a_token_is_kept_as_a_hash_and_shown_once(
+def test_a_token_is_stored_as_a_hash_and_displayed_once(
     project: Project, alice: User, as_user: Callable[..., Client]
 ) -> None:
     client = as_user(alice)
@@ -82,7 +82,9 @@ def test_without_a_good_token_nothing_is_answered(
         assert getattr(Client(), method)(f"/worker/{page}/", headers=good).status_code == 401
 
 
-def test_who_may_no_longer_enrol_takes_the_machine_along(project: Project, alice: User, machine: Machine) -> None:
+def test_a_machine_is_refused_once_its_user_may_no_longer_enrol(
+    project: Project, alice: User, machine: Machine
+) -> None:
     alice.memberships.update(role="maintainer")
     assert machine.ask("next").status_code == 401
 
@@ -115,9 +117,9 @@ def test_a_job_that_a_worker_of_the_site_has_claimed_is_not_given(project: Proje
 
 def test_what_a_job_takes_is_fetched_and_nothing_else(project: Project, machine: Machine, data: Path) -> None:
     job, other = run(project), run(project)
-    asked = machine.next()
+    response = machine.next()
     source = job.spec["dataset"]
-    assert [(one["job"], one["name"]) for one in asked["files"]] == [(source, "out/train.jsonl")]
+    assert [(one["job"], one["name"]) for one in response["files"]] == [(source, "out/train.jsonl")]
     answer = machine.get(job, source, "out/train.jsonl")
     assert b"".join(answer.streaming_content) == (data / "jobs" / source / "out" / "train.jsonl").read_bytes()
     for of, name in ((other.spec["dataset"], "out/train.jsonl"), (source, "out/../spec.json"), (source, "spec.json")):
@@ -132,8 +134,8 @@ def test_the_next_attempt_elsewhere_takes_what_the_one_before_left(project: Proj
         machine.put(first, "out/policy/card.json", b"{}") == machine.put(first, "out/policy/config.json", b"{}") == 200
     )
     second = run(project, policy=f"run:{first.pk}")
-    assert (str(first.pk), "out/policy/config.json") in set(needed(second))
-    assert (str(first.pk), "out/policy/config.json") in set(needed(first)), "what it has done so far"
+    assert (str(first.pk), "out/policy/config.json") in set(iter_required_files(second))
+    assert (str(first.pk), "out/policy/config.json") in set(iter_required_files(first)), "what it has done so far"
 
 
 @pytest.mark.parametrize(
@@ -183,15 +185,19 @@ def test_a_piece_that_does_not_say_its_size_is_not_taken(project: Project, machi
     assert machine.put(job, "out/x.bin", b"x") == 400 and not list(job.out.rglob("*"))
 
 
-def test_only_who_is_at_a_job_tells_of_it(
+def test_only_the_machine_at_a_job_reports_on_it(
     project: Project, alice: User, machine: Machine, enrolment: tuple[Enrolment, str]
 ) -> None:
     job, other = run(project), Machine(enrol(project.organisation, alice, "Other", 1)[1])
     machine.next()
-    told = {"job": str(job.pk), "attempt": 1, "events": [event(1, "started", host="far", pid=1, worker="training@x")]}
-    assert other.ask("tell", **told).json()["attempt"] == 2, "it is told to let go"
+    message = {
+        "job": str(job.pk),
+        "attempt": 1,
+        "events": [event(1, "started", host="far", pid=1, worker="training@x")],
+    }
+    assert other.ask("tell", **message).json()["attempt"] == 2, "it is told to let go"
     assert fresh(job).seq == 0 and other.put(job, "out/x", b"") == 400
-    assert machine.ask("tell", **told).json() == {"attempt": 1, "seq": 1, "stop": ""}
+    assert machine.ask("tell", **message).json() == {"attempt": 1, "seq": 1, "stop": ""}
     assert fresh(job).worker == enrolment[0].worker, "who it is is not for it to say"
     request_stop(job, StopLevel.AFTER_STEP)
     assert machine.ask("tell", job=str(job.pk), attempt=1, events=[]).json()["stop"] == "after_step"
@@ -278,13 +284,13 @@ def test_an_adapter_is_on_the_policy_that_its_run_started_from_whatever_a_machin
 ) -> None:
     job = run(project)
     machine.next()
-    told = json.dumps({"base_model_name_or_path": "/data/jobs/theirs/out/policy", "r": 8}).encode()
+    content = json.dumps({"base_model_name_or_path": "/data/jobs/theirs/out/policy", "r": 8}).encode()
     name = "out/checkpoints/checkpoint-1/adapter_config.json"
-    assert machine.put(job, name, told[:20], last=0) == 200 and not (job.folder / name).exists()
-    assert machine.put(job, name, told[20:], at=20) == 200
+    assert machine.put(job, name, content[:20], last=0) == 200 and not (job.folder / name).exists()
+    assert machine.put(job, name, content[20:], at=20) == 200
     assert json.loads((job.folder / name).read_text()) == {"base_model_name_or_path": str(SHIPPED), "r": 8}
     Job.objects.filter(pk=job.pk).update(spec={**job.spec, "policy": f"run:{uuid4()}"})
-    assert machine.put(job, name, told) == 200
+    assert machine.put(job, name, content) == 200
     base = json.loads((job.folder / name).read_text())["base_model_name_or_path"]
     assert Path(base).is_relative_to(job.folder) and not Path(base).exists(), "what is gone is not found elsewhere"
     for odd in (b"", b"7", b"{", b"[" * 100_000):
@@ -318,7 +324,7 @@ STRANGE = (
 )
 
 
-def test_an_event_that_makes_no_sense_is_refused_in_words_and_changes_nothing(
+def test_an_event_that_makes_no_sense_is_refused_with_a_reason_and_changes_nothing(
     project: Project, machine: Machine
 ) -> None:
     job = run(project)
@@ -329,7 +335,7 @@ def test_an_event_that_makes_no_sense_is_refused_in_words_and_changes_nothing(
     assert (fresh(job).seq, job.state) == (0, State.STARTING) and not StepRollouts.objects.exists()
 
 
-def test_a_body_that_makes_no_sense_is_refused_in_words(project: Project, machine: Machine) -> None:
+def test_a_body_that_makes_no_sense_is_refused_with_a_reason(project: Project, machine: Machine) -> None:
     endless = "[" * 50_000 + "]" * 50_000
     for page in ("hello", "next", "tell", "results"):
         for body in ("", "7", endless, '{"job": 1e999, "attempt": 1e999, "events": []}', '{"job": "\\u0000"}'):
@@ -391,7 +397,7 @@ def joined(site: str, enrolment: tuple[Enrolment, str], tmp_path: Path) -> Itera
 
 
 @pytest.mark.long
-def test_a_machine_with_nothing_of_the_site_trains_a_run_that_is_whole_here(
+def test_a_machine_with_nothing_of_the_site_trains_a_run_that_is_complete_here(
     project: Project,
     enrolment: tuple[Enrolment, str],
     joined: subprocess.Popen[bytes],
@@ -405,8 +411,8 @@ def test_a_machine_with_nothing_of_the_site_trains_a_run_that_is_whole_here(
     assert (fresh(job).state, job.error, job.worker) == (State.DONE, "", enrolment[0].worker)
     trained = Run.objects.get(job=job)
     assert list(Point.objects.filter(run=trained).values_list("step", flat=True)) == [1, 2, 3]
-    kept = list(StepRollouts.objects.filter(run=trained))
-    assert len(kept) == 3 and all((job.out / "rollouts" / one.file).stat().st_size == one.bytes for one in kept)
+    stored = list(StepRollouts.objects.filter(run=trained))
+    assert len(stored) == 3 and all((job.out / "rollouts" / one.file).stat().st_size == one.bytes for one in stored)
     assert left_by(job.folder) and checkpoints(job)
     assert (job.folder / "log.txt").exists() and not list(job.folder.rglob("*.partial"))
     here, far = (

@@ -1,4 +1,4 @@
-"""Evaluations on machines that join: who gets which, what of the site they see, and that nothing is found twice."""
+"""Evaluations on machines that join: which machine gets which, what it sees, and that no item is evaluated twice."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.evaluations.storage import result_of
 from prove_web.live.models import Job, State
 from prove_web.live.reconcile import reconcile
-from prove_web.workers.capabilities import lacks
+from prove_web.workers.capabilities import describe_missing_capability
 from prove_web.workers.enrolment import enrol
-from prove_web.workers.file_transfer import needed
+from prove_web.workers.file_transfer import iter_required_files
 from tests.waiting import eventually
 from training_worker.jobs.evaluate import begin_with
 from training_worker.jobs.spool import SpoolReader, spool_path
 from training_worker.join.file_sync import ground
-from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, plain
+from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, slugify_model_name
 from training_worker.prove.graph import graph_path
 
 from .joining import CAN, ROOT, Machine, evaluation, fresh, joining, over_http, run, said_of
@@ -54,14 +54,14 @@ def machine(token: str) -> Machine:
 
 
 def item(**more: Any) -> dict[str, Any]:
-    told = {"item": "chain-0", "category": "email", "passed": True, "value": 1.0, "failure": "", "steps": 2}
-    return {**told, "calls": 1, "tokens": 3, "seconds": 0.5, "line": 0, **more}
+    fields = {"item": "chain-0", "category": "email", "passed": True, "value": 1.0, "failure": "", "steps": 2}
+    return {**fields, "calls": 1, "tokens": 3, "seconds": 0.5, "line": 0, **more}
 
 
 def items(job: Job, *found: Any, seq: int = 1, **more: Any) -> dict[str, Any]:
     identity = {"benchmark": "worlds", "version": "1", "settings": {}, "model": "warm"}
-    told = {"identity": identity, "folder": f"jobs/{job.pk}/out/results/worlds/{KNOWN}", "items": list(found)}
-    return event(seq, "items", **{**told, **more})
+    payload = {"identity": identity, "folder": f"jobs/{job.pk}/out/results/worlds/{KNOWN}", "items": list(found)}
+    return event(seq, "items", **{**payload, **more})
 
 
 def tell(machine: Machine, job: Job, *events: Any) -> int:
@@ -71,29 +71,31 @@ def tell(machine: Machine, job: Job, *events: Any) -> int:
 def test_a_machine_gets_what_it_says_it_can_do_and_the_rest_waits_for_another(
     project: Project, machine: Machine
 ) -> None:
-    asked = evaluation(project, source="endpoint", url="http://ours/v1")
+    by_endpoint = evaluation(project, source="endpoint", url="http://ours/v1")
     bfcl, ours = evaluation(project, benchmark="bfcl", options={}), evaluation(project)
     named = run(project, policy="qwen3-0.6b")
     assert machine.next() == {}, "a machine that names no benchmark and no model gets neither"
     assert machine.next(**CAN)["job"] == str(ours.pk)
     assert machine.next(**CAN, models=["qwen3-0.6b"])["job"] == str(named.pk)
     assert machine.next(benchmarks=["bfcl"])["job"] == str(bfcl.pk)
-    assert machine.next(**CAN) == {} and fresh(asked).state == State.QUEUED
+    assert machine.next(**CAN) == {} and fresh(by_endpoint).state == State.QUEUED
 
 
-def test_what_a_machine_lacks_is_said_in_words(project: Project) -> None:
-    assert lacks(evaluation(project), CAN) == ""
-    assert "does not have Held-out worlds" in lacks(evaluation(project), {})
-    for asked in (evaluation(project, source="endpoint", url="http://ours/v1"), evaluation(project, benchmark="tau2")):
-        assert "whose key never leaves the site" in lacks(asked, {"benchmarks": ["worlds", "tau2"]})
-    assert lacks(evaluation(project, policy="granite"), CAN) == "it does not have the model granite"
-    assert lacks(run(project, device="cuda"), CAN) == "it has no GPU"
-    assert lacks(run(project, device="cuda"), {"gpus": [{"name": "H200"}]}) == ""
-    assert lacks(run(project, backend="vllm"), {"vllm": False}) == "it does not have vLLM"
+def test_what_a_machine_lacks_is_named(project: Project) -> None:
+    assert describe_missing_capability(evaluation(project), CAN) == ""
+    assert "does not have Held-out worlds" in describe_missing_capability(evaluation(project), {})
+    for job in (evaluation(project, source="endpoint", url="http://ours/v1"), evaluation(project, benchmark="tau2")):
+        assert "whose key never leaves the site" in describe_missing_capability(job, {"benchmarks": ["worlds", "tau2"]})
+    assert (
+        describe_missing_capability(evaluation(project, policy="granite"), CAN) == "it does not have the model granite"
+    )
+    assert describe_missing_capability(run(project, device="cuda"), CAN) == "it has no GPU"
+    assert describe_missing_capability(run(project, device="cuda"), {"gpus": [{"name": "H200"}]}) == ""
+    assert describe_missing_capability(run(project, backend="vllm"), {"vllm": False}) == "it does not have vLLM"
 
 
 def adapter_of(project: Project, policy: str) -> Job:
-    """A run that left an adapter on this policy."""
+    """Create a run that left an adapter on this policy."""
     job = run(project, policy=policy)
     for name in ("card.json", "adapter_config.json", "adapter_model.safetensors"):
         file = job.out / "policy" / name
@@ -109,7 +111,7 @@ def test_an_adapter_comes_with_what_it_is_on_and_says_so_by_its_name(
     first = adapter_of(project, "granite")
     second = adapter_of(project, f"run:{first.pk}")
     job = evaluation(project, policy=f"run:{second.pk}")
-    assert lacks(fresh(job), CAN) == "it does not have the model granite", "beneath both"
+    assert describe_missing_capability(fresh(job), CAN) == "it does not have the model granite", "beneath both"
     files = machine.next(**CAN, models=["granite"])["files"]
     bases = {one["job"]: one["base"] for one in files if "base" in one}
     assert bases == {str(second.pk): f"run:{first.pk}", str(first.pk): "granite"}
@@ -126,7 +128,7 @@ def test_an_adapter_comes_with_what_it_is_on_and_says_so_by_its_name(
     assert json.loads(target.read_text()) == {"r": 8, "base_model_name_or_path": base}
 
 
-def kept(data: Path, *parts: str) -> Path:
+def stored_results(data: Path, *parts: str) -> Path:
     folder = data.joinpath("benchmarks", "projects", *parts)
     folder.mkdir(parents=True)
     for name in (IDENTITY, ITEMS):
@@ -138,9 +140,9 @@ def test_of_what_is_known_a_machine_sees_the_same_model_on_the_same_benchmark_in
     project: Project, machine: Machine, data: Path
 ) -> None:
     mine = str(project.pk)
-    kept(data, mine, "worlds", KNOWN)
+    stored_results(data, mine, "worlds", KNOWN)
     for other in ((mine, "worlds", "warm-2-0123456789ab"), (mine, "bfcl", KNOWN), ("999", "worlds", KNOWN)):
-        kept(data, *other)
+        stored_results(data, *other)
     graph_path(data / "graph").parent.mkdir()
     graph_path(data / "graph").write_text("{}")
     (data / "secret_key").write_text("hush")
@@ -162,14 +164,14 @@ def test_of_what_is_known_a_machine_sees_the_same_model_on_the_same_benchmark_in
 
 def test_a_benchmark_or_a_data_set_leads_nowhere_else(project: Project, charlie: User, data: Path) -> None:
     theirs = run(Project.objects.get(organisation__slug="other"))
-    kept(data, "secrets", KNOWN)
-    assert list(needed(evaluation(project, benchmark="../../secrets"))) == []
-    assert list(needed(evaluation(project, options={"data": theirs.spec["dataset"]}))) == []
+    stored_results(data, "secrets", KNOWN)
+    assert list(iter_required_files(evaluation(project, benchmark="../../secrets"))) == []
+    assert list(iter_required_files(evaluation(project, options={"data": theirs.spec["dataset"]}))) == []
     ours = run(project).spec["dataset"]
-    assert (ours, "out/train.jsonl") in set(needed(evaluation(project, options={"data": ours})))
+    assert (ours, "out/train.jsonl") in set(iter_required_files(evaluation(project, options={"data": ours})))
 
 
-def test_what_a_machine_found_is_told_of_its_own_folder_and_shown(project: Project, machine: Machine) -> None:
+def test_items_of_a_machine_are_recorded_with_a_folder_of_its_job(project: Project, machine: Machine) -> None:
     job = evaluation(project)
     machine.next(**CAN)
     assert tell(machine, job, items(job), items(job, item(), seq=2)) == 200
@@ -203,7 +205,7 @@ def test_what_is_no_result_of_the_job_is_refused_and_changes_nothing(project: Pr
     assert (fresh(job).seq, job.result, EvaluationItem.objects.count()) == (0, {}, 0)
 
 
-def test_a_run_has_no_items_and_nobody_tells_of_an_evaluation_of_another(
+def test_a_run_has_no_items_and_no_machine_reports_on_the_evaluation_of_another(
     project: Project, alice: User, machine: Machine
 ) -> None:
     other, training, job = Machine(enrol(project.organisation, alice, "Other", 1)[1]), run(project), evaluation(project)
@@ -215,24 +217,24 @@ def test_a_run_has_no_items_and_nobody_tells_of_an_evaluation_of_another(
 
 
 def test_results_of_its_own_begin_with_what_is_shared_once(tmp_path: Path) -> None:
-    shared, own = kept(tmp_path, "1", "worlds", KNOWN), tmp_path / "own" / KNOWN
+    shared, own = stored_results(tmp_path, "1", "worlds", KNOWN), tmp_path / "own" / KNOWN
     (shared / ITEMS).write_text("one\n")
     begin_with(shared, own)
     assert (own / ITEMS).read_text() == "one\n"
     (own / ITEMS).write_text("one\ntwo\n")
     begin_with(shared, own)
     assert ((own / ITEMS).read_text(), (shared / ITEMS).read_text()) == ("one\ntwo\n", "one\n")
-    assert plain("run 3/best") == "run-3-best"
+    assert slugify_model_name("run 3/best") == "run-3-best"
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
-    """The results of an evaluation, whose seconds are the machine's."""
+    """Return the results of an evaluation without their seconds, which depend on the machine."""
     [file] = folder.rglob(ITEMS)
     return [{**json.loads(line), "seconds": 0} for line in file.read_text().splitlines()]
 
 
 def by_the_site(job: Job, data: Path) -> dict[str, Any]:
-    """The end of the same evaluation, done by a worker of the site's own."""
+    """Run the same evaluation with a worker of the site and return its result."""
     folder = data / "jobs" / str(job.pk)
     folder.mkdir(parents=True)
     (folder / "spec.json").write_text(json.dumps({"kind": job.kind, "spec": job.spec}))
@@ -244,7 +246,7 @@ def by_the_site(job: Job, data: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_an_evaluation_whose_machine_died_is_gone_on_with_by_another_and_is_the_same_as_on_the_site(
+def test_an_evaluation_whose_machine_died_is_continued_by_another_and_is_the_same_as_on_the_site(
     project: Project, token: str, data: Path, tmp_path: Path, graph_folder: Path, settings: LazySettings
 ) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
@@ -255,12 +257,12 @@ def test_an_evaluation_whose_machine_died_is_gone_on_with_by_another_and_is_the_
     with over_http() as url:
         with joining(url, token, tmp_path / "first") as first:
             spool = SpoolReader(spool_path(tmp_path / "first" / "jobs" / str(job.pk), 1))
-            told = eventually(lambda: first.poll() is None and finished(spool) and spool.read(), "a finished item")
-            os.kill(told[0]["data"]["pid"], signal.SIGSTOP)  # so that it is half-way whatever comes
+            events = eventually(lambda: first.poll() is None and finished(spool) and spool.read(), "a finished item")
+            os.kill(events[0]["data"]["pid"], signal.SIGSTOP)  # so that it stays half-way
             before = eventually(lambda: [*job.out.rglob(ITEMS)] and lines(job.out), "results at the site")
             os.killpg(first.pid, signal.SIGKILL)
             with suppress(ProcessLookupError):
-                os.kill(told[0]["data"]["pid"], signal.SIGCONT)
+                os.kill(events[0]["data"]["pid"], signal.SIGCONT)
             first.wait()
         settings.LOST_AFTER_SECONDS = 0
         reconcile()

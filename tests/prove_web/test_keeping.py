@@ -1,4 +1,4 @@
-"""What people make of a run beside its numbers: tags, pin, archive, name, baseline, and notes that nobody loses."""
+"""What users add to a run: tags, pin, archive, name, baseline, and notes that are never lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments import run_metadata
 from prove_web.experiments.models import Run
-from prove_web.experiments.run_metadata import MOST_TAGS, InvalidMetadata, NotesDiffer, revision_of, tidied
+from prove_web.experiments.run_metadata import MOST_TAGS, InvalidMetadata, NotesDiffer, normalise_tags, revision_of
 
 from .trained import run_of
 
@@ -37,8 +37,8 @@ def again(run: Run) -> Run:
 
 @given(st.lists(st.text("abcAB \t", max_size=6), max_size=MOST_TAGS))
 def test_tags_are_tidy_and_stay_so(tags: list[str]) -> None:
-    found = tidied(tags)
-    assert found == sorted({*found}) and tidied(found) == found == tidied(reversed(tags))
+    found = normalise_tags(tags)
+    assert found == sorted({*found}) and normalise_tags(found) == found == normalise_tags(reversed(tags))
     assert all(tag == tag.strip().lower() != "" for tag in found)
 
 
@@ -77,7 +77,7 @@ def test_annotators_mark_and_only_those_who_launch_rename_and_archive(
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 81])
-def test_a_run_keeps_its_name_where_the_new_one_is_none(
+def test_a_run_keeps_its_name_where_the_new_one_is_invalid(
     name: str, project: Project, mary: User, as_user: SignIn
 ) -> None:
     run = run_of(project, name="First")
@@ -106,13 +106,13 @@ def test_a_baseline_is_another_run_of_the_same_project(
     assert again(run).base is None
 
 
-def test_of_two_who_write_notes_the_later_is_told_and_neither_text_is_lost(
+def test_the_later_of_two_writers_of_notes_is_warned_and_neither_text_is_lost(
     project: Project, bob: User, as_user: SignIn
 ) -> None:
     run = run_of(project)
     begun = revision_of("")
     run_metadata.write_notes(again(run), "Words of Mary", begun)
-    run_metadata.write_notes(again(run), "Words of Mary", begun)  # the same said twice is said once
+    run_metadata.write_notes(again(run), "Words of Mary", begun)  # the same notes again change nothing
     with pytest.raises(NotesDiffer) as differ:
         run_metadata.write_notes(again(run), "Words of Bob", begun)
     assert (differ.value.theirs, again(run).notes) == ("Words of Mary", "Words of Mary")

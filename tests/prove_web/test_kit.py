@@ -1,4 +1,4 @@
-"""The page kit: what is vendored is what it says it is, and the parts show any value in words and safely."""
+"""The page kit: vendored files match their manifest, and the parts render any value readably and safely."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ def test_a_reward_shows_its_components_and_an_abstention_has_none() -> None:
 
 def test_a_pager_keeps_the_filter_and_is_absent_for_one_page() -> None:
     request, page = RequestFactory().get("/?q=a%26b&page=2"), Paginator(range(70), 25).page(2)
-    shown = render_to_string("kit/pager.html", {"page": page}, request)
-    assert "?q=a%26b&amp;page=1" in shown and "?q=a%26b&amp;page=3" in shown and "26 to 50 of 70" in shown
+    pager = render_to_string("kit/pager.html", {"page": page}, request)
+    assert "?q=a%26b&amp;page=1" in pager and "?q=a%26b&amp;page=3" in pager and "26 to 50 of 70" in pager
     assert rendered("kit/pager.html", page=Paginator(range(3), 25).page(1)) == ""
 
 
@@ -202,7 +202,7 @@ def test_an_empty_list_says_what_would_be_there_and_what_to_do() -> None:
     assert "empty-subtitle" not in bare and "<a" not in bare
 
 
-def test_a_moment_is_shown_in_utc_with_its_zone() -> None:
+def test_a_moment_is_rendered_in_utc_with_its_zone() -> None:
     moment = datetime(2026, 5, 1, 20, 5, tzinfo=timezone(timedelta(hours=-5)))
     made = Template("{% timestamp moment %}|{{ moment|utc }}|{% time_ago moment %}").render(Context({"moment": moment}))
     element, text, ago = made.split("|")
@@ -216,7 +216,7 @@ WORLDS = {
     "servers/compare.html",
     "servers/session_call.html",
     "servers/session_state_head.html",
-}  # with clocks
+}  # with the clock of a world
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(settings.BASE_DIR / "templates")))

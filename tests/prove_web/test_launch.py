@@ -1,4 +1,4 @@
-"""Launching a run: sensible defaults, plain words for nonsense, and nothing stored that is not launched."""
+"""Launching a run: sensible defaults, clear messages for nonsense, and nothing stored unless it is launched."""
 
 import ast
 import json
@@ -16,18 +16,18 @@ from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.defaults import CORES, DEFAULTS, LIMITS, REWARD, START, SUPERVISED, SWITCHES
-from prove_web.experiments.form_fields import TIMES, plain
+from prove_web.experiments.form_fields import TIMES, format_config_value
 from prove_web.experiments.form_layout import SECTIONS
 from prove_web.experiments.forms import RunForm, belongs
-from prove_web.experiments.launching import offered
 from prove_web.experiments.models import Run
+from prove_web.experiments.run_launch import find_default_dataset
 from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
-from prove_web.trajectories.importing import row
+from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.reward import PAPER
 
-from .asked_api import with_token
+from .api_operations import with_token
 from .examples import chain, dataset_of
 from .trained import keep_checkpoint, run_of
 
@@ -75,7 +75,7 @@ def test_a_launched_run_is_in_the_queue_with_the_next_number(
     assert message_broker.broker().llen("training") == 1
 
 
-def test_the_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
+def test_the_worker_gets_only_settings_that_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
     from training_worker.jobs.settings import GIVEN, OWN
 
     grpo = pytest.importorskip("training_worker.trainer.grpo_config", reason="torch is not installed")
@@ -155,7 +155,7 @@ def test_every_setting_has_a_line_of_help_and_one_place() -> None:
         ("dataset", "<script>", "Select a valid choice"),
     ],
 )
-def test_nonsense_is_named_and_what_was_typed_is_kept(
+def test_nonsense_is_named_and_what_was_typed_stays(
     name: str, nonsense: str, said: str, project: Project, dataset: Dataset, alices: Client
 ) -> None:
     answer = alices.post(page(project), filled(dataset) | {"temperature": "0.75", name: nonsense})
@@ -189,11 +189,11 @@ def test_a_clone_begins_with_the_settings_of_the_other_run(project: Project, dat
     assert 'value="Careful (copy)"' in text and 'value="0.01"' in text and 'value="4"' in text
 
 
-@pytest.mark.parametrize("asked", ["clone=99", "clone=x", "clone=" + "9" * 40, "dataset=²", "dataset=99"])
+@pytest.mark.parametrize("query", ["clone=99", "clone=x", "clone=" + "9" * 40, "dataset=²", "dataset=99"])
 def test_an_address_that_names_nothing_begins_with_the_defaults(
-    asked: str, project: Project, dataset: Dataset, alices: Client
+    query: str, project: Project, dataset: Dataset, alices: Client
 ) -> None:
-    answer = alices.get(f"{page(project)}?{asked}")
+    answer = alices.get(f"{page(project)}?{query}")
     assert answer.status_code == 200 and 'value="Run 1"' in answer.content.decode()
 
 
@@ -208,15 +208,17 @@ def test_who_may_not_launch_sees_neither_form_nor_button(
 
 
 def config_of(project: Project, client: Client, dataset: Dataset, **other: Any) -> dict[str, Any]:
-    """What the worker is asked beyond what it always is."""
+    """Launch a run and return what its config holds beyond the settings of every run."""
     answer = client.post(page(project), filled(dataset, **other))
     assert answer.status_code == 302, answer.context["form"].errors
     run = Run.objects.order_by("number").last()
     return {name: value for name, value in run.config.items() if name not in {*DEFAULTS, "dataset", "policy"}}
 
 
-def test_the_worker_is_told_only_what_is_not_as_usual(project: Project, dataset: Dataset, alices: Client) -> None:
-    usual = {name: plain(value) for name, value in START.items()}
+def test_the_worker_gets_only_settings_that_are_not_the_usual_ones(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    usual = {name: format_config_value(value) for name, value in START.items()}
     assert config_of(project, alices, dataset, **usual) == {}
     switched = {"loss": "dr_grpo", "mask_truncated": "no", "clip_high": "0.3", "patience": "3", "limit_turn": "80"}
     assert config_of(project, alices, dataset, **usual | switched) == {
@@ -242,7 +244,7 @@ def test_the_worker_is_told_only_what_is_not_as_usual(project: Project, dataset:
         ({"backend": "vllm", "device": "cpu"}, "backend", "vLLM requires a GPU."),
     ],
 )
-def test_what_does_not_go_together_is_said_at_the_field_to_change(
+def test_what_does_not_go_together_is_reported_at_the_field_to_change(
     together: dict[str, Any], field: str, said: str, project: Project, dataset: Dataset, alices: Client
 ) -> None:
     answer = alices.post(page(project), filled(dataset, **together))
@@ -266,7 +268,9 @@ def test_a_supervised_run_is_a_job_of_its_own_kind(project: Project, dataset: Da
     assert (run.kind, run.job.kind, run.job.queue) == ("sft", Kind.SFT, "training")
 
 
-def test_a_supervised_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
+def test_a_supervised_worker_gets_only_settings_that_it_knows(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
     supervised = pytest.importorskip("training_worker.trainer.sft_config", reason="torch is not installed")
     from training_worker.jobs.settings import GIVEN, OWN
 
@@ -293,16 +297,16 @@ def test_filling_a_recipe_in_launches_nothing_and_keeps_what_it_does_not_set(
     mine = {"name": "Mine", "temperature": "0.7", "prompts": "nonsense", "fill": "recipe", "recipe": "paper"}
     answer = alices.post(page(project), filled(dataset) | mine)
     form = answer.context["form"]
-    shown = {name: form[name].value() for name in form.fields}
+    rendered = {name: form[name].value() for name in form.fields}
     assert answer.status_code == 200 and not Run.objects.exists()
-    assert (shown["name"], shown["temperature"]) == ("Mine", "0.7")
+    assert (rendered["name"], rendered["temperature"]) == ("Mine", "0.7")
     paper = {"prompts": "16", "group": "16", "beta": "0.01", "learning_rate": "1e-06", "longest_prompt": "12384"}
-    assert {name: shown[name] for name in paper} == paper
+    assert {name: rendered[name] for name in paper} == paper
     assert (
         f"16 prompts {TIMES} 16 rollouts = 256 rollouts per step; max 350 steps = 89,600 rollouts."
         in answer.context["forecast"]
     )
-    assert alices.post(page(project), {**shown, "dataset": dataset.pk, "reward_tau_end": ""}).status_code == 302
+    assert alices.post(page(project), {**rendered, "dataset": dataset.pk, "reward_tau_end": ""}).status_code == 302
     tiny = alices.post(page(project), filled(dataset) | {**mine, "recipe": "tiny"}).context["form"]
     assert {n: tiny[n].value() for n in ("prompts", "clip_high", "decay")} == {
         "prompts": "8",
@@ -314,8 +318,8 @@ def test_filling_a_recipe_in_launches_nothing_and_keeps_what_it_does_not_set(
 def test_the_paper_recipe_is_a_supervised_one_for_a_supervised_run(
     project: Project, dataset: Dataset, alices: Client
 ) -> None:
-    asked = {"kind": "sft", "fill": "recipe", "recipe": "paper"}
-    form = alices.post(page(project), filled(dataset) | asked).context["form"]
+    recipe = {"kind": "sft", "fill": "recipe", "recipe": "paper"}
+    form = alices.post(page(project), filled(dataset) | recipe).context["form"]
     assert (form["epochs"].value(), form["learning_rate"].value(), form["batch"].value()) == ("3", "1e-05", "16")
 
 
@@ -388,7 +392,7 @@ def test_what_a_run_of_another_project_left_is_neither_offered_nor_taken(
         (None, "Its chat template has not been audited."),
     ],
 )
-def test_the_verdict_on_a_models_chat_template_is_shown(
+def test_the_verdict_on_a_models_chat_template_is_displayed(
     audit: Any, said: str, project: Project, dataset: Dataset, alices: Client, settings: LazySettings, tmp_path: Path
 ) -> None:
     settings.PROVE_DATA = tmp_path
@@ -419,9 +423,9 @@ def test_a_clone_of_a_run_with_switches_is_launched_as_the_same_run(
 
 
 def folds(page: Any) -> dict[str, tuple[bool, dict[str, str]]]:
-    """By title of each folded section whether it is open, and what is told of it."""
+    """Return, by the title of each folded section, whether it is open and its summary."""
     laid = [one for one in page.context["form"].sections if one.section.folded]
-    return {one.section.title: (one.open, {told.label: told.value for told in one.told}) for one in laid}
+    return {one.section.title: (one.open, {item.label: item.value for item in one.summary}) for one in laid}
 
 
 def test_a_newcomer_sees_what_everyone_chooses_and_in_a_line_what_is_set_elsewhere(
@@ -440,11 +444,11 @@ def test_a_newcomer_sees_what_everyone_chooses_and_in_a_line_what_is_set_elsewhe
     assert first.names == ("name", "kind", "dataset", "policy", "base", "minutes", "max_steps", "epochs")
 
 
-def test_what_is_not_as_usual_is_told_in_its_fold_and_what_is_wrong_opens_it(
+def test_an_unusual_setting_is_summarised_in_its_fold_and_a_wrong_one_opens_it(
     project: Project, dataset: Dataset, alices: Client
 ) -> None:
-    asked = {"reward_preset": "own", "reward_repeats": "0.2", "loss": "dr_grpo", "lora_rank": "8", "fill": "look"}
-    found = folds(alices.post(page(project), filled(dataset, **asked)))
+    changes = {"reward_preset": "own", "reward_repeats": "0.2", "loss": "dr_grpo", "lora_rank": "8", "fill": "look"}
+    found = folds(alices.post(page(project), filled(dataset, **changes)))
     assert found["Reward"][1] == {"": "Custom weights", "Repeat penalty": "0.2"}
     assert found["Machine"][1]["LoRA rank"] == "8"
     assert found["Sampling and update"][1]["Loss"] == "Dr. GRPO"
@@ -461,9 +465,9 @@ def test_a_data_set_made_by_hand_is_offered_first_only_where_there_is_no_other(p
         return Dataset.objects.create(project=project, number=number, name=f"Data {number}", job=job)
 
     by_hand = made(901, by_hand=1)
-    assert offered(project) == by_hand
+    assert find_default_dataset(project) == by_hand
     synthesized = made(900)
-    assert offered(project) == synthesized
+    assert find_default_dataset(project) == synthesized
 
 
 def api_of(client: Client, project: Project, form: dict[str, Any]) -> Any:
@@ -480,15 +484,15 @@ VARIED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("other", VARIED)
-def test_the_request_that_the_form_tells_launches_the_same_run_as_the_form(
+def test_the_request_that_the_form_displays_launches_the_same_run_as_the_form(
     other: dict[str, Any], project: Project, dataset: Dataset, mary: User, organisation: Organisation, as_user: SignIn
 ) -> None:
     base = run_of(project)
     client, form = as_user(mary), filled(dataset, base=base.pk, **other)
-    told = api_of(client, project, form)
+    request = api_of(client, project, form)
     assert Run.objects.count() == 1
     answer = with_token(mary, organisation).post(
-        "/api/v1/acme/demo/runs", told.body.encode(), content_type="application/json"
+        "/api/v1/acme/demo/runs", request.body.encode(), content_type="application/json"
     )
     assert answer.status_code == 201, answer.content
     assert client.post(page(project), form).status_code == 302
@@ -499,17 +503,17 @@ def test_the_request_that_the_form_tells_launches_the_same_run_as_the_form(
 
 
 def test_the_lines_of_shell_and_python_send_that_very_body(project: Project, dataset: Dataset, alices: Client) -> None:
-    told = api_of(alices, project, filled(dataset, name="It's 'odd' $x `y`", group=16))
-    words = shlex.split(told.curl.replace("\\\n", " "))
-    assert json.loads(words[words.index("-d") + 1]) == json.loads(told.body)
+    request = api_of(alices, project, filled(dataset, name="It's 'odd' $x `y`", group=16))
+    words = shlex.split(request.curl.replace("\\\n", " "))
+    assert json.loads(words[words.index("-d") + 1]) == json.loads(request.body)
     assert words[3] == "http://testserver/api/v1/acme/demo/runs"
     call = next(
         node
-        for node in ast.walk(ast.parse(told.python))
+        for node in ast.walk(ast.parse(request.python))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "launch_run"
     )
     sent = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
-    assert {"name": ast.literal_eval(call.args[0]), **sent} == json.loads(told.body)
+    assert {"name": ast.literal_eval(call.args[0]), **sent} == json.loads(request.body)
 
 
 def test_settings_that_cannot_be_launched_have_no_request(project: Project, dataset: Dataset, alices: Client) -> None:

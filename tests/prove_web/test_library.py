@@ -1,4 +1,4 @@
-"""The page of all trajectories: refining, sorting, paging, completion, views; and what a data set's page tells."""
+"""The page of all trajectories: refining, sorting, paging, completion, views; and what a data set's page shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from prove_web.review.models import Item, Queue
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.paging import SORTS
-from prove_web.trajectories.search.completing import complete
+from prove_web.trajectories.search.completion import complete
 from prove_web.trajectories.text_stats import distinct, measure, moving_ratio
 
 from .examples import chain, dataset_of, examples
@@ -52,8 +52,8 @@ def test_the_list_shows_query_tools_reward_and_what_was_made_of_it(
     Item.objects.create(queue=queue, position=1, trajectory=one, verdict="fix", state=Item.State.SETTLED)
     Trajectory.objects.filter(pk=one.pk).update(parent=one)
     page = as_user(victor).get(at("trajectories", project)).text
-    for shown in ("Ours", one.tools.split(",")[0], "1.30", "edited", ">fix<", "1 total"):
-        assert shown in page, shown
+    for text in ("Ours", one.tools.split(",")[0], "1.30", "edited", ">fix<", "1 total"):
+        assert text in page, text
 
 
 @pytest.mark.parametrize("sort", SORTS)
@@ -129,12 +129,12 @@ def test_the_list_takes_as_many_queries_for_forty_rows_as_for_two(
             client.get(at("trajectories", project, q="train"))
 
 
-def test_a_search_is_kept_for_the_team_renamed_and_removed(
+def test_a_search_is_saved_for_the_team_renamed_and_removed(
     project: Project, bob: User, victor: User, as_user: SignIn
 ) -> None:
     client, page = as_user(bob), at("trajectories", project)
     dataset_of(project, examples()[:2])
-    for _ in range(2):  # kept again under its name, it is replaced
+    for _ in range(2):  # a search saved again under its name is replaced
         client.post(
             at("trajectory-views", project), {"name": " Good ones ", "q": "reward>1", "sort": "-reward", "x": "1"}
         )
@@ -207,7 +207,7 @@ def test_a_completion_lies_within_the_text(typed: str, place: int) -> None:
     assert 0 <= found.start <= found.end <= len(typed)
 
 
-def test_a_data_set_tells_where_it_comes_from_and_what_uses_it(project: Project, victor: User, as_user: SignIn) -> None:
+def test_a_data_set_says_where_it_comes_from_and_what_uses_it(project: Project, victor: User, as_user: SignIn) -> None:
     first = dataset_of(project, examples()[:3], name="First")
     second = dataset_of(project, examples()[:2], name="Second")
     queue = Queue.objects.create(
@@ -228,7 +228,7 @@ def test_a_data_set_tells_where_it_comes_from_and_what_uses_it(project: Project,
     assert rows == [("First", 0), ("Second", 1)]
 
 
-def test_the_data_card_tells_what_was_drawn_and_why_some_was_dropped(
+def test_the_data_card_says_what_was_drawn_and_why_some_was_dropped(
     project: Project, victor: User, as_user: SignIn
 ) -> None:
     part = {"kinds": {"chain": 2}, "steps": {"2": 2}, "drawn": 9, "conversations": 2, "duplicates": 3}
@@ -241,7 +241,7 @@ def test_the_data_card_tells_what_was_drawn_and_why_some_was_dropped(
     dataset = dataset_of(project, examples()[:2], result={"manifest": manifest})
     page = as_user(victor).get(at("dataset", project, dataset.number))
     card = page.context["card"]
-    assert (card.drawn, card.kept, card.duplicates, card.dropped) == (9, 2, 3, (("not replayed", 4),))
+    assert (card.drawn, card.accepted, card.duplicates, card.dropped) == (9, 2, 3, (("not replayed", 4),))
     assert ("Seed", "0") in card.facts and "not replayed" in page.text
 
 

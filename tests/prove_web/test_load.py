@@ -1,4 +1,4 @@
-"""The pages are timed under load on a site of its own, with sessions that hold what their calls really answer."""
+"""Pages are timed under load on a site of their own, with sessions that hold real results of their calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_pages_are_timed_on_a_site_of_their_own() -> None:
     command = [sys.executable, "manage.py", "load_pages", "--sessions", "50", "--people", "8", "--seconds", "3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told.keys() <= {"catalogue", "tool", "inspector step", "sessions"}
-    assert sum(one["pages"] for one in told.values()) >= 8
-    assert all(0 < one["server_median"] <= one["median"] for one in told.values())
+    timings = json.loads(done.stdout)
+    assert timings.keys() <= {"catalogue", "tool", "inspector step", "sessions"}
+    assert sum(one["pages"] for one in timings.values()) >= 8
+    assert all(0 < one["server_median"] <= one["median"] for one in timings.values())

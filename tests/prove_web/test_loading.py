@@ -16,11 +16,11 @@ from prove_web.accounts.models import Project, User
 from prove_web.live.models import CURATE
 from prove_web.live.reconcile import LOAD_AGAIN, not_loaded
 from prove_web.trajectories import bulk_load
-from prove_web.trajectories.bulk_load import SILENT, Taken, claim, clear, load
-from prove_web.trajectories.importing import row
+from prove_web.trajectories.bulk_load import SILENT, LoadTakeoverError, claim, clear, load
+from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.search import search
-from prove_web.trajectories.tasks import Pace, passes
+from prove_web.trajectories.tasks import RemainingTimeEstimator, passes
 
 from .examples import abstention, dataset_of
 
@@ -61,7 +61,7 @@ def test_of_two_who_load_one_does_and_what_is_loaded_is_left(empty: Dataset) -> 
     assert claim(empty) is None and empty.trajectories.count() == ROWS
 
 
-def test_a_loading_that_died_is_found_and_begun_anew(empty: Dataset) -> None:
+def test_a_load_that_died_is_found_and_restarted(empty: Dataset) -> None:
     over = timezone.now() - LOAD_AGAIN - timedelta(seconds=1)
     type(empty.job).objects.filter(pk=empty.job_id).update(ended_at=over)
     assert [*not_loaded()] == [empty.job]
@@ -72,7 +72,7 @@ def test_a_loading_that_died_is_found_and_begun_anew(empty: Dataset) -> None:
     assert [*not_loaded()] == [empty.job]
     load(empty, rows(empty), claim(empty))
     assert empty.trajectories.count() == ROWS and not not_loaded().exists()
-    with pytest.raises(Taken):
+    with pytest.raises(LoadTakeoverError):
         load(empty, rows(empty), first)
 
 
@@ -97,11 +97,11 @@ def test_many_rows_are_removed_a_part_at_a_time(empty: Dataset, monkeypatch: pyt
 
 @given(st.integers(1, 3), st.integers(100, 400), st.floats(0.001, 2))
 def test_the_time_that_is_left_is_that_of_all_passes(count: int, total: int, a_row: float) -> None:
-    pace = Pace(count)
+    pace = RemainingTimeEstimator(count)
     for number in range(count):
         for done in range(0, total, 10):
             gone = number * total + done
-            left = pace.left(done, total, f"pass {number}", gone * a_row)
+            left = pace.estimate_seconds_left(done, total, f"pass {number}", gone * a_row)
             if gone >= total / 100:
                 assert left == pytest.approx((count * total - gone) * a_row)
             else:

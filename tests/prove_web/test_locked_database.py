@@ -1,4 +1,4 @@
-"""A database that somebody else has locked is answered with 503 and when to try again."""
+"""While another connection locks the database, the site answers with 503 and when to try again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.run_metadata import revision_of
 from prove_web.operations.busy import RETRY_AFTER, SENTENCE, is_busy
 
-from .asked_api import JSON
+from .api_operations import JSON
 from .trained import run_of
 
 pytestmark = [
@@ -27,7 +27,7 @@ pytestmark = [
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Another connection writes meanwhile, and does not come to its end."""
+    """Hold an open write transaction on another connection."""
     connection.cursor().execute("PRAGMA busy_timeout = 10")
     with closing(sqlite3.connect(connection.settings_dict["NAME"], uri=True, timeout=0.01)) as other:
         other.execute("BEGIN IMMEDIATE")

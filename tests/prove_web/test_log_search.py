@@ -1,4 +1,4 @@
-"""Seeking in a job's log: what is found is what Python finds in the whole file, however large, in bounded answers."""
+"""Search in a job's log: the result is what Python finds in the entire file, however large, in bounded answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from prove_web.accounts.models import Project, User
 from prove_web.live import log_search
-from prove_web.live.log_search import LEVELS, Line, around, clean, seek
+from prove_web.live.log_search import LEVELS, Line, clean, read_lines_around, seek
 
 from .trained import run_of
 
@@ -30,7 +30,7 @@ def text_of(line: Line) -> str:
 
 
 def all_found(path: Path, words: str, level: str, most: int) -> list[Line]:
-    """Everything, by going on from each answer."""
+    """Return all matches by continuing from each answer."""
     found: list[Line] = []
     answer = seek(path, words, level, None, most)
     while True:
@@ -45,21 +45,21 @@ def all_found(path: Path, words: str, level: str, most: int) -> list[Line]:
 @given(
     log=LOGS, words=st.text(alphabet="aAbBeßr .", max_size=3), level=st.sampled_from([*LEVELS]), most=st.integers(1, 9)
 )
-def test_what_is_found_is_what_python_finds_in_the_whole_file(
+def test_the_search_finds_what_python_finds_in_the_entire_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str, words: str, level: str, most: int
 ) -> None:
     monkeypatch.setattr(log_search, "BLOCK", 7)  # so that lines lie across blocks
     path = tmp_path / "log.txt"
     path.write_bytes(log.encode())
-    whole = [clean(raw) for raw in log.encode().removesuffix(b"\n").split(b"\n")] if log else []
+    lines = [clean(raw) for raw in log.encode().removesuffix(b"\n").split(b"\n")] if log else []
     sought = re.compile(re.escape(words), re.IGNORECASE)
-    expected = [line for line in whole if sought.search(line) and LEVELS[level].search(line)]
+    expected = [line for line in lines if sought.search(line) and LEVELS[level].search(line)]
     found = all_found(path, words, level, most)
     assert [text_of(line) for line in found] == expected
     for line in found:
         assert all(bool(sought.fullmatch(text)) for text, hit in line.pieces if hit)
         assert any(hit for _, hit in line.pieces) or not words, "what was sought is marked"
-        [here] = [one for one in around(path, line.at, words).lines if one.here]
+        [here] = [one for one in read_lines_around(path, line.at, words).lines if one.here]
         assert text_of(here) == text_of(line)
 
 
@@ -86,7 +86,7 @@ def test_a_line_longer_than_an_answer_may_read_does_not_stop_the_search(
 
 
 def test_a_log_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    assert seek(tmp_path / "log.txt", "x") == around(tmp_path / "log.txt", 5) == log_search.LogPage(())
+    assert seek(tmp_path / "log.txt", "x") == read_lines_around(tmp_path / "log.txt", 5) == log_search.LogPage(())
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_lines_are_text_and_never_markup(
 
 
 @pytest.mark.django_db
-def test_the_page_seeks_in_the_whole_log_and_says_when_there_is_nothing(
+def test_the_page_searches_the_entire_log_and_says_when_there_is_nothing(
     project: Project, victors: Client, settings: LazySettings, tmp_path: Path
 ) -> None:
     settings.PROVE_DATA = tmp_path

@@ -18,17 +18,17 @@ from django.urls import path
 
 from prove_web import urls
 from prove_web.accounts.models import Project, User
-from prove_web.accounts.permissions import Action, anyone, in_project
+from prove_web.accounts.permissions import Action, allow_anyone, in_project
 from prove_web.live.models import Job
 from prove_web.operations.logs import configuration, facts
-from prove_web.operations.middleware import observed
+from prove_web.operations.middleware import observe_requests
 from prove_web.supervisor.output import Console
 from training_worker import logs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-@anyone
+@allow_anyone
 def fails(request: HttpRequest) -> HttpResponse:
     raise RuntimeError("a fault of ours")
 
@@ -48,11 +48,11 @@ handler500 = urls.handler500
 
 @pytest.fixture
 def said(settings: Any) -> Iterator[io.StringIO]:
-    """What is logged as JSON, on a site that has pages that fail."""
+    """Yield what is logged as JSON on a site that has pages that fail."""
     settings.ROOT_URLCONF = __name__
     heard = io.StringIO()
     handler = logging.StreamHandler(heard)
-    handler.addFilter(logs.About(facts))
+    handler.addFilter(logs.ContextFilter(facts))
     handler.setFormatter(logs.Json())
     listened = [logging.getLogger(name) for name in ("django.request", "prove_web.requests", "prove_web.live.jobs")]
     levels = [logger.level for logger in listened]
@@ -81,14 +81,14 @@ def test_a_page_that_fails_shows_the_number_under_which_the_log_has_the_cause(sa
     assert "hush" not in said.getvalue(), "what follows a ? may be a secret"
 
 
-def test_a_line_tells_who_asked_and_in_which_project(
+def test_a_line_names_the_user_and_the_project_of_the_request(
     said: io.StringIO, project: Project, alice: User, as_user: Any
 ) -> None:
     client = as_user(alice)
     client.raise_request_exception = False
     client.get("/acme/demo/fails/")
-    told = {"user": alice.pk, "project": "acme/demo", "view": "fails-inside", "status": 500}
-    assert told.items() <= next(line for line in lines(said) if line["message"] == "answered").items()
+    expected = {"user": alice.pk, "project": "acme/demo", "view": "fails-inside", "status": 500}
+    assert expected.items() <= next(line for line in lines(said) if line["message"] == "answered").items()
 
 
 def test_the_request_that_launched_a_job_is_found_by_the_job(
@@ -104,8 +104,8 @@ def test_the_request_that_launched_a_job_is_found_by_the_job(
 
 @pytest.mark.parametrize("given", ["", "x" * 65, "<script>", "a b", '"}'])
 def test_a_number_from_outside_that_is_not_short_and_plain_is_replaced(given: str) -> None:
-    told = Client().get("/health/", headers={"X-Request-ID": given})["X-Request-ID"]
-    assert told != given and len(told) == 32 and told.isalnum()
+    request_id = Client().get("/health/", headers={"X-Request-ID": given})["X-Request-ID"]
+    assert request_id != given and len(request_id) == 32 and request_id.isalnum()
 
 
 def test_each_request_has_a_number_of_its_own() -> None:
@@ -120,28 +120,28 @@ def test_it_is_the_same_where_answers_are_awaited(rf: Any) -> None:
     from asgiref.sync import async_to_sync
 
     request = rf.get("/", headers={"X-Request-ID": "abc"})
-    answer = async_to_sync(observed(answer_late))(request)
+    answer = async_to_sync(observe_requests(answer_late))(request)
     assert (answer.text, answer["X-Request-ID"]) == ("abc", "abc")
 
 
-def test_a_worker_tells_of_which_job_it_speaks() -> None:
+def test_a_worker_logs_the_job_that_it_works_on() -> None:
     record = logging.makeLogRecord({"name": "training_worker.jobs", "levelname": "WARNING", "msg": "late"})
     logs.begin_job({"job": "0b5e", "attempt": 1})
     try:
-        assert logs.About(logs.job_at_work).filter(record)
-        told = json.loads(logs.Json().format(record))
+        assert logs.ContextFilter(logs.job_at_work).filter(record)
+        entry = json.loads(logs.Json().format(record))
     finally:
         logs.end_job()
-    assert (told["job"], told["level"], told["logger"]) == ("0b5e", "WARNING", "training_worker.jobs")
+    assert (entry["job"], entry["level"], entry["logger"]) == ("0b5e", "WARNING", "training_worker.jobs")
     assert logs.job_at_work(record) == {}
 
 
-def test_only_known_fields_are_told() -> None:
+def test_only_known_fields_are_logged() -> None:
     record = logging.makeLogRecord({"msg": "m", "password": "hush", "args": ()})
     assert set(json.loads(logs.Json().format(record))) == {"timestamp", "level", "message"}
 
 
-def test_a_form_that_is_none_stops_the_start_and_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_format_stops_the_start_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROVE_LOG", "xml")
     with pytest.raises(ImproperlyConfigured, match="PROVE_LOG='xml' is not one of text, json"):
         configuration()
@@ -163,8 +163,8 @@ def test_without_debug_the_traceback_of_a_page_is_in_the_log(form: str, tmp_path
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     if form == "json":
-        told = [json.loads(line) for line in done.stderr.splitlines()]
-        assert [(line["logger"], line.get("status"), "exc_info" in line) for line in told] == [
+        entries = [json.loads(line) for line in done.stderr.splitlines()]
+        assert [(line["logger"], line.get("status"), "exc_info" in line) for line in entries] == [
             ("django.request", None, True),
             ("prove_web.requests", 500, False),
             ("prove_web.requests", 404, False),
@@ -176,12 +176,12 @@ def test_without_debug_the_traceback_of_a_page_is_in_the_log(form: str, tmp_path
 
 def test_the_supervisor_passes_objects_on_with_the_name_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROVE_LOG", "json")
-    shown = io.StringIO()
-    console = Console(shown)
-    console.say("web", '{"level": "ERROR", "message": "broke"}')
-    console.say("gateway", "plain \x1b[31mwords")
-    console.say("broker", "17")
-    first, second, third = (json.loads(line) for line in shown.getvalue().splitlines())
+    output = io.StringIO()
+    console = Console(output)
+    console.print_line("web", '{"level": "ERROR", "message": "broke"}')
+    console.print_line("gateway", "plain \x1b[31mwords")
+    console.print_line("broker", "17")
+    first, second, third = (json.loads(line) for line in output.getvalue().splitlines())
     assert first == {"level": "ERROR", "message": "broke", "program": "web"}
     assert (second["program"], second["message"]) == ("gateway", "plain ?[31mwords")
     assert (third["program"], third["message"]) == ("broker", "17")

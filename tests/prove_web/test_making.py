@@ -25,26 +25,28 @@ def with_graph(settings: Any, tmp_path: Path, graph_folder: Path) -> None:
     (tmp_path / "graph").symlink_to(graph_folder)
 
 
-def test_a_forecast_draws_a_few_and_tells_of_all(with_graph: None) -> None:
-    told = forecast(SPEC)
-    assert 0 < told.trial.drawn <= 24 and told.conversations == round(220 * told.trial.yield_rate)
-    assert told.seconds == pytest.approx(220 * told.trial.each / told.cores)
-    assert 0 < told.about_each <= told.conversations and told.trial.again is None
-    assert all(one.world.servers == ("email",) for one in told.trial.examples)
+def test_a_forecast_draws_a_few_and_estimates_all(with_graph: None) -> None:
+    estimate = forecast(SPEC)
+    assert 0 < estimate.trial.drawn <= 24 and estimate.conversations == round(220 * estimate.trial.yield_rate)
+    assert estimate.seconds == pytest.approx(220 * estimate.trial.each / estimate.cores)
+    assert 0 < estimate.about_each <= estimate.conversations and estimate.trial.again is None
+    assert all(one.world.servers == ("email",) for one in estimate.trial.examples)
 
 
 def test_a_forecast_about_some_tools_shows_conversations_about_them(with_graph: None) -> None:
-    told = forecast({**SPEC, "tools": ["send_email"]})
-    chains = [{call.name for step in one.steps for call in step.calls} for one in told.trial.examples if one.steps]
+    estimate = forecast({**SPEC, "tools": ["send_email"]})
+    chains = [{call.name for step in one.steps for call in step.calls} for one in estimate.trial.examples if one.steps]
     assert chains and all("send_email" in chain for chain in chains if len(chain) > 1)
-    assert told.about_each == told.conversations
+    assert estimate.about_each == estimate.conversations
 
 
 def test_a_recipe_gives_exactly_as_many_as_it_says(with_graph: None) -> None:
-    told = forecast({"recipe": "100"})
+    estimate = forecast({"recipe": "100"})
     plan = PLANS["100"]
-    assert told.exact and told.conversations == sum(plan.train.values()) + sum(plan.held_out.values())
-    assert told.trial.again is not None and told.trial.each == told.trial.again / told.trial.drawn, "worlds are shared"
+    assert estimate.exact and estimate.conversations == sum(plan.train.values()) + sum(plan.held_out.values())
+    assert estimate.trial.again is not None and estimate.trial.each == estimate.trial.again / estimate.trial.drawn, (
+        "worlds are shared"
+    )
 
 
 def test_without_a_graph_there_is_no_forecast(settings: Any, tmp_path: Path) -> None:
@@ -53,7 +55,9 @@ def test_without_a_graph_there_is_no_forecast(settings: Any, tmp_path: Path) -> 
         forecast(SPEC)
 
 
-def test_the_form_as_it_stands_is_foretold(with_graph: None, project: Project, mary: User, as_user: SignIn) -> None:
+def test_the_page_forecasts_the_form_as_it_stands(
+    with_graph: None, project: Project, mary: User, as_user: SignIn
+) -> None:
     client = as_user(mary)
     page = client.get(at("dataset-forecast", project), GOOD).text
     assert "Conversations" in page and "draws succeeded" in page
@@ -61,14 +65,14 @@ def test_the_form_as_it_stands_is_foretold(with_graph: None, project: Project, m
     assert at("dataset-forecast", project) in client.get(at("dataset-new", project)).text
 
 
-def test_more_is_asked_for_about_chosen_tools(project: Project, mary: User, as_user: SignIn) -> None:
+def test_more_is_requested_about_chosen_tools(project: Project, mary: User, as_user: SignIn) -> None:
     client = as_user(mary)
     address = at("dataset-new", project) + "?tools=send_email&tools=create_event,no_such_tool"
     form = client.get(address).context["form"]
     assert form.more_of == ("send_email", "create_event") and form["servers"].value() == ["calendar", "email"]
 
-    asked = {**GOOD, "tools": "send_email,create_event", "servers": ["email", "calendar"]}
-    client.post(at("dataset-new", project), asked)
+    fields = {**GOOD, "tools": "send_email,create_event", "servers": ["email", "calendar"]}
+    client.post(at("dataset-new", project), fields)
     assert Job.objects.get().spec["tools"] == ["send_email", "create_event"]
 
 
@@ -79,19 +83,21 @@ def test_more_is_asked_for_about_chosen_tools(project: Project, mary: User, as_u
         ("fly_to_the_moon", ["email"], "Unknown tool fly_to_the_moon."),
     ],
 )
-def test_tools_that_cannot_be_asked_about_are_refused_by_name(
+def test_tools_that_are_unknown_or_not_selected_are_refused_by_name(
     project: Project, mary: User, as_user: SignIn, tools: str, servers: list[str], says: str
 ) -> None:
     page = as_user(mary).post(at("dataset-new", project), {**GOOD, "tools": tools, "servers": servers})
     assert page.status_code == 422 and says in page.text and not Job.objects.exists()
 
 
-def test_what_is_dropped_is_shown_by_reason_while_it_is_made(project: Project, mary: User, as_user: SignIn) -> None:
+def test_what_is_dropped_is_listed_by_reason_while_it_is_made(project: Project, mary: User, as_user: SignIn) -> None:
     dataset = dataset_of(project, state=State.RUNNING, spec=SPEC)
     data = {"done": 50, "total": 220, "line": "x", "seconds_left": 3.0}
-    for seq, told in enumerate(({}, {"kept": 41, "dropped": {"StepRefused: <send_email>": 7, "NothingFits: x": 2}}), 1):
+    for seq, counts in enumerate(
+        ({}, {"kept": 41, "dropped": {"StepRefused: <send_email>": 7, "NothingFits: x": 2}}), 1
+    ):
         JobEvent.objects.create(
-            job=dataset.job, attempt=1, seq=seq, kind="progress", at=timezone.now(), data=data | told
+            job=dataset.job, attempt=1, seq=seq, kind="progress", at=timezone.now(), data=data | counts
         )
     page = as_user(mary).get(at("dataset", project, dataset.number)).text
     assert "41 conversations created so far" in page

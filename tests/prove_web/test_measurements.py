@@ -1,4 +1,4 @@
-"""Measurements: true figures of the site in Prometheus' format, for those alone who may read them."""
+"""Measurements: figures of the site in the format of Prometheus, only for those who may read them."""
 
 import json
 import os
@@ -28,7 +28,7 @@ Figures = dict[tuple[str, ...], float]
 
 
 def read(**headers: str) -> Figures:
-    """Every sample: its name and the values of its labels -> its value."""
+    """Return every sample: its name and the values of its labels -> its value."""
     answer = Client().get("/metrics", headers=headers)
     assert answer.status_code == 200, answer.text
     families = text_string_to_metric_families(answer.text)
@@ -88,11 +88,11 @@ def test_the_speed_of_a_run_is_that_of_its_newest_step(project: Project, broker:
 
 
 def test_jobs_are_counted_by_the_queue_that_they_wait_in(project: Project, broker: str) -> None:
-    asked = [
+    jobs = [
         *((Kind.RUN, {}), (Kind.DATASET, {}), (Kind.DATASET, {"curate": {}}), (Kind.EVALUATE, {"source": "folder"})),
         *((Kind.EVALUATE, {"source": "oracle"}), (Kind.EVALUATE, {}), (Kind.OUTSIDE, {})),
     ]
-    made = [Job.objects.create(project=project, kind=kind, title="Job", spec=spec) for kind, spec in asked]
+    made = [Job.objects.create(project=project, kind=kind, title="Job", spec=spec) for kind, spec in jobs]
     Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.RUNNING)
     found = read()
     for queue in collector.QUEUES[1:]:
@@ -101,9 +101,9 @@ def test_jobs_are_counted_by_the_queue_that_they_wait_in(project: Project, broke
 
 
 def test_workers_and_their_gpus_are_measured(db: None, broker: str) -> None:
-    told = {"queues": ["training"], "gpus": [{"name": "H200", "memory_gb": 140.0}], "gpu": [0.5], "gpu_memory": [0.25]}
-    heartbeat.beat(message_broker.broker(), "training@far", told | {"gpu_celsius": [61.0]})
-    heartbeat.beat(message_broker.broker(), "training@old", {"queues": ["training"], "gpus": told["gpus"]})
+    facts = {"queues": ["training"], "gpus": [{"name": "H200", "memory_gb": 140.0}], "gpu": [0.5], "gpu_memory": [0.25]}
+    heartbeat.beat(message_broker.broker(), "training@far", facts | {"gpu_celsius": [61.0]})
+    heartbeat.beat(message_broker.broker(), "training@old", {"queues": ["training"], "gpus": facts["gpus"]})
     drain("training@old")
     found = read()
     assert (found["prove_workers", "training", "free"], found["prove_workers", "training", "draining"]) == (1, 1)
@@ -113,7 +113,7 @@ def test_workers_and_their_gpus_are_measured(db: None, broker: str) -> None:
     assert not [key for key in found if "training@old" in key and key[0].startswith("prove_gpu")], "it told nothing"
 
 
-def test_names_and_descriptions_are_as_prometheus_asks(db: None, broker: str) -> None:
+def test_names_and_descriptions_are_as_prometheus_requires(db: None, broker: str) -> None:
     answer = Client().get("/metrics").text
     families = [one for one in text_string_to_metric_families(answer) if one.name.startswith("prove_")]
     assert families and all(one.documentation.endswith(".") and one.type != "unknown" for one in families)
@@ -123,16 +123,16 @@ def test_names_and_descriptions_are_as_prometheus_asks(db: None, broker: str) ->
         assert one.type != "counter" or all(s.name.endswith(("_total", "_created")) for s in one.samples), one.name
 
 
-def test_the_dashboard_asks_for_what_is_measured_and_the_page_tells_of_all_of_it(db: None, broker: str) -> None:
+def test_the_dashboard_queries_what_is_measured_and_the_page_documents_all_of_it(db: None, broker: str) -> None:
     board = json.loads((ROOT / "docs" / "grafana.json").read_text())
     families = {one.name: one for one in text_string_to_metric_families(Client().get("/metrics").text)}
     measured = {"prove_http_request_seconds_bucket", *(f"{name}_total" for name in families), *families}
-    asked = {name for panel in board["panels"] for name in re.findall(r"prove_[a-z_]+", panel["targets"][0]["expr"])}
-    assert asked and asked <= measured, asked - measured
+    queried = {name for panel in board["panels"] for name in re.findall(r"prove_[a-z_]+", panel["targets"][0]["expr"])}
+    assert queried and queried <= measured, queried - measured
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
-    told = set(re.findall(r"`(prove_[a-z_]+)`", (ROOT / "docs" / "deploying.md").read_text()))
+    documented = set(re.findall(r"`(prove_[a-z_]+)`", (ROOT / "docs" / "deploying.md").read_text()))
     ours = {f"{one.name}_total" if one.type == "counter" else one.name for one in families.values()}
-    assert {name for name in ours if name.startswith("prove_") and not name.endswith("_created")} <= told
+    assert {name for name in ours if name.startswith("prove_") and not name.endswith("_created")} <= documented
 
 
 def test_a_broker_that_is_away_leaves_the_rest_measured(db: None, settings: Any) -> None:
@@ -179,7 +179,7 @@ def test_openmetrics_are_one_text_with_one_end(db: None, broker: str) -> None:
 COUNTS = """
 from prometheus_client import generate_latest
 from prove_web.operations import counters
-counters.answered("home", "GET", 200, 0.25)
+counters.count_request("home", "GET", 200, 0.25)
 counters.sockets.inc()
 print(generate_latest(counters.registry()).decode())
 """
@@ -188,8 +188,8 @@ print(generate_latest(counters.registry()).decode())
 def test_several_processes_of_a_machine_count_together(tmp_path: Path) -> None:
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     for number in (1, 2):
-        told = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-c", COUNTS], env=environment, capture_output=True, text=True, check=True
         )
-        found = {one.name: one.value for each in text_string_to_metric_families(told.stdout) for one in each.samples}
+        found = {one.name: one.value for each in text_string_to_metric_families(done.stdout) for one in each.samples}
         assert found["prove_http_requests_total"] == found["prove_http_request_seconds_count"] == number

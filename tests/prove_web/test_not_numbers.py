@@ -1,4 +1,4 @@
-"""NaN and infinity: told by workers and programs of others, kept, marked on charts, and never in the way of JSON."""
+"""NaN and infinity: sent by workers and external programs, stored, marked on charts, and never part of JSON."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from prove_web.live.models import Job
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
 from training_worker.prove.json_numbers import ODD
 
-from .asked_api import with_token
+from .api_operations import with_token
 from .story import event, run_job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 NAN, INF = float("nan"), float("inf")
-TOLD = {1: (0.25, 1.0), 2: (NAN, 2.0), 3: (0.5, INF), 4: (NAN, -INF), 5: (NAN, 3.0)}
+METRICS = {1: (0.25, 1.0), 2: (NAN, 2.0), 3: (0.5, INF), 4: (NAN, -INF), 5: (NAN, 3.0)}
 
 
 @pytest.fixture
-def told(project: Project, tmp_path: Any) -> Job:
-    """A run whose worker told of its steps through its own file of events."""
+def trained_job(project: Project, tmp_path: Any) -> Job:
+    """Create a run and record its steps from the event file of its worker."""
     writer = SpoolWriter(tmp_path / "events-1.jsonl")
-    for step, (reward, kl) in TOLD.items():
+    for step, (reward, kl) in METRICS.items():
         writer.write("step", step=step, reward=reward, kl=kl)
     writer.write("held_out", step=5, reward=NAN)
     job = run_job(project)
@@ -42,14 +42,14 @@ def told(project: Project, tmp_path: Any) -> Job:
 
 
 def strict(answer: Any) -> Any:
-    """JSON as browsers read it: NaN is no part of it."""
+    """Parse JSON as browsers do: NaN is not part of it."""
     return json.loads(answer.content, parse_constant=pytest.fail)
 
 
 def test_the_snapshot_the_api_and_the_file_say_where_there_was_no_number(
-    told: Job, project: Project, mary: User, organisation: Organisation, as_user: Callable[[User], Client]
+    trained_job: Job, project: Project, mary: User, organisation: Organisation, as_user: Callable[[User], Client]
 ) -> None:
-    client, run = as_user(mary), told.run
+    client, run = as_user(mary), trained_job.run
     found = strict(client.get(reverse("run-points", args=[*project.path, run.number])))
     assert found["points"]["series"]["reward"] == {"at": [0, 2], "values": [0.25, 0.5]}
     assert found["points"]["odd"] == {
@@ -75,22 +75,26 @@ def test_the_snapshot_the_api_and_the_file_say_where_there_was_no_number(
 
 
 def test_a_tile_says_since_when_there_is_no_number(
-    told: Job, project: Project, mary: User, as_user: Callable[[User], Client]
+    trained_job: Job, project: Project, mary: User, as_user: Callable[[User], Client]
 ) -> None:
-    found = {tile.metric.name: tile for tile in tiles(told.run)}
+    found = {tile.metric.name: tile for tile in tiles(trained_job.run)}
     assert (found["reward"].text, found["reward"].since) == ("NaN", 4)
     assert found["kl"].odd == "" and found["held_out"].since == 5
-    page = as_user(mary).get(told.run.get_absolute_url())
+    page = as_user(mary).get(trained_job.run.get_absolute_url())
     assert page.status_code == 200 and "NaN/Inf since step 4" in page.content.decode()
 
 
-def test_the_socket_is_told_what_was_no_number_and_what_comes_later_mends_it(told: Job) -> None:
-    sent = json.loads(json.dumps(deltas(str(told.pk), 0), allow_nan=False))
+def test_the_socket_gets_what_was_no_number_and_a_later_number_replaces_it(trained_job: Job) -> None:
+    sent = json.loads(json.dumps(deltas(str(trained_job.pk), 0), allow_nan=False))
     steps = {each["data"]["step"]: each["data"] for each in sent["events"] if each["kind"] == "step"}
     assert steps[4] == {"step": 4, "reward": None, "kl": None, ODD: {"reward": "NaN", "kl": "-Infinity"}}
     assert ODD not in steps[1]
-    record(str(told.pk), 1, [event(told.seq + 1, "rewound", step=3), event(told.seq + 2, "step", step=4, reward=0.75)])
-    run = Run.objects.get(pk=told.run.pk)
+    record(
+        str(trained_job.pk),
+        1,
+        [event(trained_job.seq + 1, "rewound", step=3), event(trained_job.seq + 2, "step", step=4, reward=0.75)],
+    )
+    run = Run.objects.get(pk=trained_job.run.pk)
     assert dict(run.points.values_list("step", "odd")) == {
         1: None,
         2: {"reward": "NaN"},
@@ -101,7 +105,7 @@ def test_the_socket_is_told_what_was_no_number_and_what_comes_later_mends_it(tol
     assert {*MetricSummary.objects.filter(run=run).values_list("name", flat=True)} == {"reward", "kl"}
 
 
-def test_a_program_elsewhere_tells_words_which_a_number_told_again_replaces(
+def test_an_external_program_sends_words_which_a_later_number_replaces(
     project: Project, mary: User, organisation: Organisation
 ) -> None:
     api = with_token(mary, organisation)

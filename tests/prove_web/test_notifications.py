@@ -1,4 +1,4 @@
-"""Notifications tell a person what concerns them, once, as long as they may see it."""
+"""Notifications inform a person of what concerns them, once, as long as they may see it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ SignIn = Callable[[User], Client]
 HERE, BELL, READ = "/account/notifications/", "/account/notifications/bell/", "/account/notifications/read/"
 
 
-def told(user: User) -> list[str]:
+def texts_of(user: User) -> list[str]:
     return [one.text for one in list_notifications(user)]
 
 
-def test_a_person_is_told_once_until_they_have_read_it(project: Project, bob: User) -> None:
+def test_a_person_is_notified_once_until_they_have_read_it(project: Project, bob: User) -> None:
     for _ in range(3):
         notify([bob, bob.pk, None], project, "News", "/acme/demo/")
-    assert told(bob) == ["News"]
+    assert texts_of(bob) == ["News"]
     notify([bob], project, "News", "/acme/demo/runs/")
     Notification.objects.update(read_at=timezone.now())
     notify([bob], project, "News", "/acme/demo/")
-    assert told(bob) == ["News"] * 3
+    assert texts_of(bob) == ["News"] * 3
 
 
-def test_strangers_and_those_who_left_are_told_nothing(
+def test_strangers_and_former_members_are_not_notified(
     project: Project, bob: User, charlie: User, as_user: SignIn
 ) -> None:
     notify([bob, charlie], project, "A secret of the team", "/acme/demo/")
-    assert told(charlie) == [] and not Notification.objects.filter(user=charlie).exists()
+    assert texts_of(charlie) == [] and not Notification.objects.filter(user=charlie).exists()
     bobs = as_user(bob)
     assert "A secret of the team" in bobs.get(HERE).text and ">1<" in bobs.get(BELL).text
     number = Notification.objects.get().pk
@@ -89,7 +89,7 @@ def test_all_are_marked_read_and_one_can_be_without_going_there(project: Project
     assert not list_notifications(bob).filter(read_at=None).exists()
 
 
-def test_an_address_outside_of_the_site_is_not_gone_to(project: Project, bob: User, as_user: SignIn) -> None:
+def test_an_address_outside_of_the_site_is_not_followed(project: Project, bob: User, as_user: SignIn) -> None:
     for url in ("//example.com/", "https://example.com/", "javascript:alert(1)"):
         notify([bob], project, "News", url)
     for one in Notification.objects.all():
@@ -107,43 +107,43 @@ def queue_of(project: Project, maker: User, items: int = 3) -> list[Item]:
     return [Item.objects.create(queue=queue, position=at, trajectory=one) for at, one in rows]
 
 
-def test_items_that_are_assigned_are_told_once_a_queue(project: Project, alice: User, bob: User) -> None:
+def test_assigned_items_notify_once_per_queue(project: Project, alice: User, bob: User) -> None:
     for item in queue_of(project, alice):
         item.assigned.add(bob)
-    assert told(bob) == ["Items of “First” are assigned to you"]
+    assert texts_of(bob) == ["Items of “First” are assigned to you"]
 
 
-def test_a_conflict_is_told_to_those_who_may_adjudicate(project: Project, alice: User, mary: User, bob: User) -> None:
+def test_a_conflict_notifies_those_who_may_adjudicate(project: Project, alice: User, mary: User, bob: User) -> None:
     for item in queue_of(project, alice):
         item.state = Item.State.CONFLICT
         item.save()
-    assert told(alice) == told(mary) == ["“First” has conflicts to adjudicate"] and told(bob) == []
+    assert texts_of(alice) == texts_of(mary) == ["“First” has conflicts to adjudicate"] and texts_of(bob) == []
 
 
-def test_a_verdict_is_told_to_who_made_the_data_set(project: Project, alice: User, mary: User) -> None:
+def test_a_verdict_notifies_the_maker_of_the_data_set(project: Project, alice: User, mary: User) -> None:
     for item in queue_of(project, mary):
         item.state, item.verdict, item.settled_by = Item.State.SETTLED, "accept", alice
         item.save()
-    assert told(mary) == ["“First” has decisions on your data set “Data set 1”"] and told(alice) == []
+    assert texts_of(mary) == ["“First” has decisions on your data set “Data set 1”"] and texts_of(alice) == []
 
 
 @pytest.mark.parametrize(
     ("state", "words"), [(State.DONE, "is done"), (State.FAILED, "failed"), (State.LOST, "was lost")]
 )
-def test_the_end_of_a_data_set_or_a_run_is_told_once_to_who_launched_it(
+def test_the_end_of_a_data_set_or_a_run_notifies_its_launcher_once(
     state: State, words: str, project: Project, bob: User
 ) -> None:
     job = Job.objects.create(project=project, kind=Kind.RUN, title="First", created_by=bob)
-    assert told(bob) == []
+    assert texts_of(bob) == []
     job.state, job.ended_at = state, timezone.now()
     job.save()
     Notification.objects.update(read_at=timezone.now())
     job.save()
-    assert told(bob) == [f"Your run “First” {words}"]
+    assert texts_of(bob) == [f"Your run “First” {words}"]
 
 
-def test_a_job_that_somebody_stopped_or_that_nobody_waits_for_is_not_told(project: Project, bob: User) -> None:
+def test_a_job_that_somebody_stopped_or_that_nobody_waits_for_notifies_nobody(project: Project, bob: User) -> None:
     made = {"project": project, "title": "First", "created_by": bob, "ended_at": timezone.now()}
     Job.objects.create(kind=Kind.RUN, state=State.STOPPED, **made)
     Job.objects.create(kind=Kind.GRAPH, state=State.DONE, **made)
-    assert told(bob) == []
+    assert texts_of(bob) == []

@@ -1,4 +1,4 @@
-"""Trajectories and questions that nobody expects: each is answered with a page, and none tells what it should not."""
+"""Unexpected trajectories and requests: each gets a page, and none reveals what it should not."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from prove_web.accounts.models import Organisation, Project, User
 from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Review
 from prove_web.review.schema import PLAIN
-from prove_web.trajectories.edit_diff import Said, pair
+from prove_web.trajectories.edit_diff import DiffItem, pair
 from prove_web.trajectories.edit_form import draft_of
+from prove_web.trajectories.entered_arguments import DEEPEST, LONGEST, NotArguments, arguments_of
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.search import search
-from prove_web.trajectories.typed import DEEPEST, LONGEST, NotArguments, arguments_of
 from training_worker.prove.synthesis.edits import as_it_is
 from training_worker.prove.trajectory import Example, dumps
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 WORDS = st.text(st.sampled_from("ab .\n"), max_size=60)
 
 
-def kept(project: Project, example: Example) -> Trajectory:
+def stored(project: Project, example: Example) -> Trajectory:
     found: Trajectory = dataset_of(project, [example]).trajectories.get()
     return found
 
@@ -46,12 +46,10 @@ def nested(levels: int) -> str:
 
 
 @pytest.mark.parametrize("said", [r'{"a": "\ud800"}', nested(900), nested(985), r'"\u0000"', "9" * 5_000, "1e999"])
-def test_whatever_a_tool_has_said_its_trajectory_has_a_page(
-    said: str, project: Project, bob: User, as_user: SignIn
-) -> None:
+def test_a_trajectory_with_any_tool_result_has_a_page(said: str, project: Project, bob: User, as_user: SignIn) -> None:
     first, *rest = chain().steps
     odd = replace(first, observations=(said,) * len(first.calls))
-    made = kept(project, replace(chain(), steps=(odd, *rest)))
+    made = stored(project, replace(chain(), steps=(odd, *rest)))
     assert as_user(bob).get(made.get_absolute_url()).status_code == 200
 
 
@@ -61,29 +59,29 @@ def test_whatever_a_tool_has_said_its_trajectory_has_a_page(
     [{"answers": ()}, {"digests": ()}, {"fingerprint": "x"}, {"edges": ((0, 1),)}, {"candidates": ("gone_tool",)}],
     ids=str,
 )
-def test_a_trajectory_with_parts_missing_is_shown_as_far_as_it_goes(
+def test_a_trajectory_with_parts_missing_is_displayed_as_far_as_possible(
     odd: dict[str, Any], source: str, project: Project, bob: User, as_user: SignIn
 ) -> None:
     bare = tuple(replace(step, observations=()) for step in chain().steps)
-    made, client = kept(project, replace(chain(), steps=bare, source=source, **odd)), as_user(bob)
+    made, client = stored(project, replace(chain(), steps=bare, source=source, **odd)), as_user(bob)
     assert client.get(made.get_absolute_url()).status_code == 200
     assert client.get(at(made, "trajectory-fix")).status_code in (200, 302)
     assert client.post(at(made, "trajectory-what-if"), {"call": "1", "do": "drop"}).status_code in (200, 422)
 
 
 @pytest.mark.parametrize("odd", [{"turns": ()}, {"edges": ((0, 99),)}, {"edges": ((-1, 0),)}, {"turns": ("only",)}])
-def test_a_record_whose_parts_do_not_fit_is_shown_as_it_is(
+def test_a_record_whose_parts_do_not_fit_is_displayed_as_it_is(
     odd: dict[str, Any], project: Project, bob: User, as_user: SignIn
 ) -> None:
     late = tuple(replace(step, turn=step.turn + ("turns" in odd)) for step in chain().steps)
     broken = json.loads(dumps(replace(chain(), source="openai", steps=late, **odd)))
-    made = kept(project, chain())
+    made = stored(project, chain())
     Trajectory.objects.filter(pk=made.pk).update(record=broken)
     assert "cannot be shown as a conversation" in as_user(bob).get(made.get_absolute_url()).text
 
 
 def test_a_tool_that_is_gone_is_named(project: Project, bob: User, as_user: SignIn) -> None:
-    made = kept(project, replace(chain(), candidates=(*chain().candidates, "gone_tool")))
+    made = stored(project, replace(chain(), candidates=(*chain().candidates, "gone_tool")))
     assert "Missing tool: gone_tool" in as_user(bob).get(made.get_absolute_url()).text
 
 
@@ -114,9 +112,9 @@ def test_what_is_typed_as_json_is_what_a_tool_is_given(value: dict[str, Any]) ->
     assert arguments_of(json.dumps(value)) == value
 
 
-def test_a_place_in_a_list_of_another_team_tells_nothing(project: Project, bob: User, as_user: SignIn) -> None:
+def test_a_place_in_a_list_of_another_team_reveals_nothing(project: Project, bob: User, as_user: SignIn) -> None:
     other = Project.objects.create(organisation=Organisation.objects.create(slug="x", name="X"), slug="y", name="Y")
-    theirs = kept(other, chain())
+    theirs = stored(other, chain())
     Trajectory.objects.filter(pk=theirs.pk).update(reward=0.5)
     ours = list(dataset_of(project, examples()[:4]).trajectories.all())
     for number, each in enumerate(ours):
@@ -136,29 +134,29 @@ def test_a_query_names_as_many_values_as_can_be_compared(field: str, project: Pr
 
 
 @pytest.mark.parametrize("query", [" OR ".join(["a"] * 190), " ".join("abcdefgh" * 60), " ".join(["-label:a"] * 110)])
-def test_a_query_as_long_as_may_be_is_answered(query: str, project: Project) -> None:
+def test_a_query_of_the_maximum_length_is_answered(query: str, project: Project) -> None:
     assert search(project, query).rows.count() == 0
 
 
-def test_while_someone_reviews_blind_no_page_that_runs_it_tells_the_reward(
+def test_while_someone_reviews_blind_no_page_that_runs_it_reveals_the_reward(
     project: Project, mary: User, bob: User, as_user: SignIn
 ) -> None:
-    made = kept(project, chain())
+    made = stored(project, chain())
     queue = make_queue(project, mary, [made.pk], name="Q", schema=PLAIN.model_dump(mode="json"), reviewers=2)
-    asked, mend = {"call": "1", "do": "drop"}, fields(chain())
-    told = as_user(bob).post(at(made, "trajectory-what-if"), asked)
-    assert told.status_code == 422 and "Your blind review" in told.text and "data-before" not in told.text
+    change, mend = {"call": "1", "do": "drop"}, fields(chain())
+    answer = as_user(bob).post(at(made, "trajectory-what-if"), change)
+    assert answer.status_code == 422 and "Your blind review" in answer.text and "data-before" not in answer.text
     mended = as_user(bob).post(at(made, "trajectory-fix"), mend)
     assert "Validation passed" in mended.text and "Reward" not in mended.text
-    assert "data-before" in as_user(mary).post(at(made, "trajectory-what-if"), asked).text
+    assert "data-before" in as_user(mary).post(at(made, "trajectory-what-if"), change).text
     done = {"state": Review.State.DONE, "answers": {"verdict": "accept"}}
     Review.objects.create(item=queue.items.get(), reviewer=bob, **done)
-    assert "data-before" in as_user(bob).post(at(made, "trajectory-what-if"), asked).text
+    assert "data-before" in as_user(bob).post(at(made, "trajectory-what-if"), change).text
     assert "Reward" in as_user(bob).post(at(made, "trajectory-fix"), mend).text
 
 
 def fields(example: Example, **more: Any) -> dict[str, Any]:
-    """What the page that mends an example sends as it is."""
+    """Return what the page that edits an example sends unchanged."""
     draft = draft_of(as_it_is(example))
     sent: dict[str, Any] = {"do": "preview", "row": [str(row.key) for row in draft.rows], **more}
     for row in draft.rows:
@@ -169,23 +167,23 @@ def fields(example: Example, **more: Any) -> dict[str, Any]:
     return sent
 
 
-def test_what_is_too_long_to_be_kept_comes_back_whole_with_the_reason(
+def test_what_is_too_long_to_store_comes_back_complete_with_the_reason(
     project: Project, bob: User, as_user: SignIn
 ) -> None:
-    made, long = kept(project, chain()), "x" * (LONGEST + 1)
-    told = as_user(bob).post(at(made, "trajectory-fix"), fields(chain(), do="save", **{"say-1": long}))
-    assert told.status_code == 422 and "Shorten it" in told.text and long in told.text
+    made, long = stored(project, chain()), "x" * (LONGEST + 1)
+    answer = as_user(bob).post(at(made, "trajectory-fix"), fields(chain(), do="save", **{"say-1": long}))
+    assert answer.status_code == 422 and "Shorten it" in answer.text and long in answer.text
     sent = fields(chain(), do="save")
     sent |= {"row": [*sent["row"], *map(str, range(100, 141))]}
     sent |= {f"{name}-{key}": value for key in range(100, 141) for name, value in (("tool", "x"), ("arguments", "{}"))}
-    told = as_user(bob).post(at(made, "trajectory-fix"), sent)
-    assert told.status_code == 422 and "the maximum is 40" in told.text and told.text.count('name="row"') > 40
+    answer = as_user(bob).post(at(made, "trajectory-fix"), sent)
+    assert answer.status_code == 422 and "the maximum is 40" in answer.text and answer.text.count('name="row"') > 40
     assert Trajectory.objects.count() == 1
 
 
 @given(WORDS, WORDS)
-def test_two_texts_side_by_side_are_both_whole(before: str, after: str) -> None:
-    found = pair(Said("user", "", before), Said("user", "", after))
+def test_two_texts_side_by_side_are_both_complete(before: str, after: str) -> None:
+    found = pair(DiffItem("user", "", before), DiffItem("user", "", after))
     assert "".join(text for text, _ in found.old) == before and "".join(text for text, _ in found.new) == after
     same = ["".join(text for text, differs in side if not differs) for side in (found.old, found.new)]
     assert same[0] == same[1]
@@ -193,6 +191,6 @@ def test_two_texts_side_by_side_are_both_whole(before: str, after: str) -> None:
 
 def test_long_texts_that_differ_throughout_are_one_change() -> None:
     before, after = "start " + "w " * 9_000 + "end", "start " + "w v " * 4_500 + "end"
-    found = pair(Said("user", "", before), Said("user", "", after))
+    found = pair(DiffItem("user", "", before), DiffItem("user", "", after))
     assert len(found.old) <= 3 and len(found.new) <= 3
     assert found.old[0][0].startswith("start") and not found.old[0][1]

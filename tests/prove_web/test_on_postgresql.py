@@ -1,4 +1,4 @@
-"""What only PostgreSQL can show, in a test run of its own there: two transactions at once, its plans, its JSON."""
+"""What only PostgreSQL can show, in a separate test run there: two transactions at once, its plans, its JSON."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_every_call_of_a_rollout_opens_the_world_as_it_was_after_it(run: Run, bo
         assert all(moment.as_recorded for moment in moments(session))
 
 
-def test_a_call_that_never_reached_the_world_is_left_out_and_said_so(run: Run, bob: User, as_user: SignIn) -> None:
+def test_a_call_that_never_reached_the_world_is_left_out_with_a_note(run: Run, bob: User, as_user: SignIn) -> None:
     answer = as_user(bob).post(at(run, 2), {"calls": 2}, follow=True)
     assert "1 of these calls never reached the server" in answer.text
     assert NONSENSE.name not in LiveSession.objects.get().calls.values_list("tool", flat=True)
@@ -64,7 +64,7 @@ def test_a_demonstration_opens_after_any_of_its_calls(project: Project, bob: Use
     session = LiveSession.objects.get()
     assert session.source == Source.SYNTHESIS and session.calls.count() == 1
     assert all(moment.as_recorded for moment in moments(session))
-    client.post(page, {"calls": "9" * 40})  # nonsense is all of them
+    client.post(page, {"calls": "9" * 40})  # a number out of range means all of them
     assert LiveSession.objects.latest("pk").calls.count() == sum(len(step.calls) for step in chain().steps)
 
 

@@ -1,4 +1,4 @@
-"""What was written as JSON comes back with its keys in the order in which they were written, on either database."""
+"""JSON comes back with its keys in the order in which they were written, on either database."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ ARGUMENTS = st.dictionaries(
 )
 
 
-def kept(organisation: Organisation, name: str, arguments: Any) -> SavedCall:
+def saved_call(organisation: Organisation, name: str, arguments: Any) -> SavedCall:
     return SavedCall(organisation=organisation, name=name, tool="get_account", arguments=arguments)
 
 
 @pytest.mark.long
 @given(st.lists(ARGUMENTS, min_size=2, max_size=3))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_keys_keep_their_order_however_they_are_written(organisation: Organisation, told: list[dict[str, Any]]) -> None:
-    """One by one, many at once (a statement of another kind), changed, and read through a key."""
+def test_keys_keep_their_order_however_they_are_written(
+    organisation: Organisation, values: list[dict[str, Any]]
+) -> None:
+    """The order holds for single writes, bulk writes (another statement), updates and reads through a key."""
     SavedCall.objects.all().delete()
-    SavedCall.objects.bulk_create(kept(organisation, str(i), one) for i, one in enumerate(told))
-    kept(organisation, "alone", told[0]).save()
-    kept(organisation, "changed", {}).save()
-    SavedCall.objects.filter(name="changed").update(arguments={"b": told[1], "a": 1})
+    SavedCall.objects.bulk_create(saved_call(organisation, str(i), one) for i, one in enumerate(values))
+    saved_call(organisation, "alone", values[0]).save()
+    saved_call(organisation, "changed", {}).save()
+    SavedCall.objects.filter(name="changed").update(arguments={"b": values[1], "a": 1})
     rows = dict(SavedCall.objects.values_list("name", "arguments"))
-    assert [json.dumps(rows[str(i)]) for i in range(len(told))] == [json.dumps(one) for one in told]
-    assert json.dumps(rows["alone"]) == json.dumps(told[0])
-    assert json.dumps(rows["changed"]) == json.dumps({"b": told[1], "a": 1})
+    assert [json.dumps(rows[str(i)]) for i in range(len(values))] == [json.dumps(one) for one in values]
+    assert json.dumps(rows["alone"]) == json.dumps(values[0])
+    assert json.dumps(rows["changed"]) == json.dumps({"b": values[1], "a": 1})
     inner = SavedCall.objects.values_list("arguments__b", flat=True).get(name="changed")
-    assert json.dumps(inner) == json.dumps(told[1])
+    assert json.dumps(inner) == json.dumps(values[1])

@@ -1,4 +1,4 @@
-"""What a run will take, told before it is launched; trials of a few prompts; what differs from another run."""
+"""What a run will take before it is launched; trials of a few prompts; what differs from another run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.urls import reverse
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.defaults import DEFAULTS, LIMITS, START, SWITCHES
 from prove_web.experiments.dry_run import PROMPTS, Trial, begin, end, title_of, trial_of
-from prove_web.experiments.form_fields import plain
-from prove_web.experiments.launching import differences
+from prove_web.experiments.form_fields import format_config_value
 from prove_web.experiments.models import Point, Run
-from prove_web.experiments.recipes import MODELS, TITLES, filled
+from prove_web.experiments.recipes import MODELS, TITLES, build_preset_values
 from prove_web.experiments.run_estimate import figures
+from prove_web.experiments.run_launch import differences
 from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
@@ -56,12 +56,12 @@ def done(trial: Trial) -> Trial:
     return trial
 
 
-def told(project: Project, spec: dict[str, Any], trial: Trial | None = None) -> dict[str, str]:
+def estimates(project: Project, spec: dict[str, Any], trial: Trial | None = None) -> dict[str, str]:
     return {each.label: each.value for each in figures(project, "grpo", spec, trial)}
 
 
 def test_without_a_trial_or_a_like_run_time_and_signal_are_not_made_up(project: Project, spec: dict[str, Any]) -> None:
-    found = told(project, spec)
+    found = estimates(project, spec)
     assert found["Step time"] == found["Zero-variance groups"] == "unknown"
     assert "Training time" not in found and found["Memory"].startswith("at least")
 
@@ -69,19 +69,19 @@ def test_without_a_trial_or_a_like_run_time_and_signal_are_not_made_up(project: 
 def test_a_trial_measures_what_a_step_takes_and_how_many_groups_are_dead(
     project: Project, alice: User, spec: dict[str, Any]
 ) -> None:
-    found = told(project, spec, done(begin(project, alice, spec)))
+    found = estimates(project, spec, done(begin(project, alice, spec)))
     assert found["Step time"] == "32 s", "64 rollouts of 128 that took 64 s"
     assert found["Training time"] == "6 min 00 s" and found["Tokens"] == "6.4k per step, 70.4k total"
     assert found["Zero-variance groups"] == "75 %, 51 to 90 % (95 % interval)"
 
 
-def test_a_run_like_it_tells_its_pace_and_one_that_is_unlike_does_not(project: Project, spec: dict[str, Any]) -> None:
+def test_a_similar_run_gives_its_pace_and_a_different_one_does_not(project: Project, spec: dict[str, Any]) -> None:
     run = run_of(project)
     metrics = {"step_s": 2.0, "model_tokens": 50.0, "zero_variance": 0.5}
     Point.objects.bulk_create(Point(run=run, step=step, metrics=metrics) for step in range(1, 6))
     for config, known in ((spec, True), ({**spec, "group": 4}, False), ({**spec, "policy": "other"}, False)):
         Run.objects.filter(pk=run.pk).update(config=config)
-        found = told(project, spec)
+        found = estimates(project, spec)
         assert (found["Step time"] == "2 s") is known
         assert (found["Zero-variance groups"] != "unknown") is known
 
@@ -100,8 +100,8 @@ def test_a_run_whose_stored_settings_leave_out_the_defaults_is_known_when_it_is_
     run = run_of(project, dataset=dataset, config={"dataset": str(dataset.job_id), **sparse})
     metrics = {"step_s": 2.0, "model_tokens": 50.0, "zero_variance": 0.5}
     Point.objects.bulk_create(Point(run=run, step=step, metrics=metrics) for step in range(1, 6))
-    shown = text(as_user(mary).get(page(project), {"clone": run.number}))
-    assert f"last 5 steps of run {run.number}" in shown and "no similar run yet" not in shown
+    rendered = text(as_user(mary).get(page(project), {"clone": run.number}))
+    assert f"last 5 steps of run {run.number}" in rendered and "no similar run yet" not in rendered
 
 
 def test_memory_that_is_not_there_is_a_worry(project: Project, spec: dict[str, Any]) -> None:
@@ -114,7 +114,7 @@ def test_memory_that_is_not_there_is_a_worry(project: Project, spec: dict[str, A
     assert not memory.worry and memory.value.endswith("of 150 GB")
 
 
-def test_the_memory_of_the_small_policy_on_a_cpu_is_foreseen_as_it_was_measured(
+def test_the_memory_of_the_small_policy_on_a_cpu_is_estimated_as_it_was_measured(
     project: Project, spec: dict[str, Any]
 ) -> None:
     [memory] = [each for each in figures(project, "grpo", {**spec, "device": "cpu"}, None) if each.label == "Memory"]
@@ -125,11 +125,11 @@ def test_the_memory_of_the_small_policy_on_a_cpu_is_foreseen_as_it_was_measured(
 
 def test_adapters_take_less_memory_and_disk_and_a_reference_model_more() -> None:
     weights, model = {"layer.weight": (1000, 1000)}, {"num_hidden_layers": 1, "hidden_size": 1000}
-    whole, adapters = Plan(tokens=10, rows=2), Plan(tokens=10, rows=2, lora_rank=8)
-    assert footprint(weights, adapters, model, 1e9).total < footprint(weights, whole, model, 1e9).total
-    assert on_disk(weights, adapters) < on_disk(weights, whole) == 3 * 12 * 1_000_000
+    full, adapters = Plan(tokens=10, rows=2), Plan(tokens=10, rows=2, lora_rank=8)
+    assert footprint(weights, adapters, model, 1e9).total < footprint(weights, full, model, 1e9).total
+    assert on_disk(weights, adapters) < on_disk(weights, full) == 3 * 12 * 1_000_000
     with_reference = footprint(weights, Plan(tokens=10, rows=2, beta=0.01), model, 1e9)
-    assert with_reference.total - footprint(weights, whole, model, 1e9).total == 4_000_000
+    assert with_reference.total - footprint(weights, full, model, 1e9).total == 4_000_000
 
 
 def test_a_trial_is_begun_from_the_form_once_and_nothing_typed_is_lost(
@@ -144,8 +144,8 @@ def test_a_trial_is_begun_from_the_form_once_and_nothing_typed_is_lost(
     assert not Run.objects.exists()
     assert "Stop dry run" in text(client.post(page(project), {**typed, "fill": "look"}))
     Job.objects.filter(pk=job.pk).update(state=State.DONE, result=FOUND)
-    shown = text(client.post(page(project), {**typed, "fill": "look"}))
-    assert "Dry run of 16 prompts" in shown and "75 %, 51 to 90 % (95 % interval)" in shown
+    rendered = text(client.post(page(project), {**typed, "fill": "look"}))
+    assert "Dry run of 16 prompts" in rendered and "75 %, 51 to 90 % (95 % interval)" in rendered
     assert "Dry run of 16 prompts" in text(client.post(page(project), {**typed, "fill": "look", "minutes": 9}))
     assert "Dry run</button>" in text(client.post(page(project), {**typed, "fill": "look", "group": 8}))
 
@@ -178,7 +178,7 @@ def test_a_trial_is_of_its_own_project_and_settings(
     assert trial_of(project, spec).job.state == State.STOPPED
 
 
-def test_exactly_what_differs_from_the_base_is_told_and_kept_with_the_run(
+def test_exactly_what_differs_from_the_base_is_listed_and_the_base_is_stored_with_the_run(
     project: Project, dataset: Dataset, spec: dict[str, Any], mary: User, as_user: As
 ) -> None:
     base = run_of(project, config=spec)
@@ -204,7 +204,7 @@ def test_exactly_what_differs_from_the_base_is_told_and_kept_with_the_run(
 
 
 @pytest.mark.parametrize("setting", [name for name in SWITCHES if name not in ("longest", "patience", "vllm_mode")])
-def test_every_setting_that_differs_is_told(project: Project, setting: str) -> None:
+def test_every_setting_that_differs_is_listed(project: Project, setting: str) -> None:
     base = run_of(project)
     spec = {"dataset": str(base.dataset.job_id), "policy": "warm"}
     Run.objects.filter(pk=base.pk).update(config=spec)
@@ -212,7 +212,7 @@ def test_every_setting_that_differs_is_told(project: Project, setting: str) -> N
     usual = SWITCHES[setting]
     other = (not usual) if isinstance(usual, bool) else f"{usual}x" if isinstance(usual, str) else usual + 1
     [found] = differences(base, "grpo", {**spec, setting: other})
-    assert found.base != found.here and plain(other) in (found.here, found.here.lower())
+    assert found.base != found.here and format_config_value(other) in (found.here, found.here.lower())
 
 
 def test_a_run_of_another_project_is_no_base(
@@ -227,6 +227,6 @@ def test_a_run_of_another_project_is_no_base(
 def test_every_recipe_of_the_paper_has_the_rate_that_the_paper_tuned() -> None:
     rates = {"qwen3-4b": "1e-06", "qwen3-8b": "5e-08", "qwen2.5-7b": "3e-07", "granite-8b": "3e-07"}
     assert rates.keys() == MODELS.keys()
-    assert {name: filled(f"paper:{name}", {})["learning_rate"] for name in rates} == rates
+    assert {name: build_preset_values(f"paper:{name}", {})["learning_rate"] for name in rates} == rates
     for name in TITLES:
-        assert {"prompts", "group", "max_steps", "minutes", "learning_rate"} <= filled(name, {}).keys()
+        assert {"prompts", "group", "max_steps", "minutes", "learning_rate"} <= build_preset_values(name, {}).keys()

@@ -1,4 +1,4 @@
-"""Runs that are trained elsewhere: what their programs tell, and what pages make of it."""
+"""Runs that are trained elsewhere: what their programs send, and what pages show of it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.compare.params import offered
+from prove_web.experiments.compare.params import list_chart_metrics
 from prove_web.experiments.models import Run
 from prove_web.live.deltas import deltas
 from prove_web.live.models import Job, JobEvent, State
 from prove_web.live.reconcile import reconcile
-from training_worker.prove.metrics.names import fit, fitted
+from training_worker.prove.metrics.names import is_valid_name, sanitize_name
 
-from .asked_api import with_token
+from .api_operations import with_token
 
 RUNS = "/api/v1/acme/demo/runs"
-Told = dict[str, Any]
+Event = dict[str, Any]
 
 
 @pytest.fixture
@@ -37,18 +37,18 @@ def made(api: Client, **fields: Any) -> Run:
     return Run.objects.get(number=answer.json()["number"])
 
 
-def tell(api: Client, run: Run, status: int = 200, **told: Any) -> Told:
-    answer = api.post(f"{RUNS}/{run.number}/tell", told, content_type="application/json")
+def tell(api: Client, run: Run, status: int = 200, **message: Any) -> Event:
+    answer = api.post(f"{RUNS}/{run.number}/tell", message, content_type="application/json")
     assert answer.status_code == status, answer.content
-    found: Told = answer.json()
+    found: Event = answer.json()
     return found
 
 
-def end(api: Client, run: Run, **told: Any) -> int:
-    return api.post(f"{RUNS}/{run.number}/end", told, content_type="application/json").status_code
+def end(api: Client, run: Run, **message: Any) -> int:
+    return api.post(f"{RUNS}/{run.number}/end", message, content_type="application/json").status_code
 
 
-def point(step: int, /, **metrics: float | None) -> Told:
+def point(step: int, /, **metrics: float | None) -> Event:
     return {"step": step, "metrics": metrics}
 
 
@@ -57,13 +57,13 @@ def curve(run: Run) -> dict[int, dict[str, Any]]:
 
 
 def silent(run: Run, seconds: float) -> Job:
-    """The job after so long a silence, and a look of the reconciler."""
+    """Let the program be silent for so long, reconcile, and return the job."""
     Job.objects.filter(pk=run.job_id).update(beat_at=timezone.now() - timedelta(seconds=seconds))
     reconcile()
     return Job.objects.get(pk=run.job_id)
 
 
-def test_what_a_program_tells_is_on_every_page(api: Client, as_user: Callable[[User], Client], mary: User) -> None:
+def test_what_a_program_sends_is_on_every_page(api: Client, as_user: Callable[[User], Client], mary: User) -> None:
     run = made(api, config={"model": {"size": 7, "name": "<b>x</b>"}, "reward": 3}, tags=["elsewhere"], total_steps=9)
     assert run.dataset is None and run.job.state == State.RUNNING and run.tags == ["elsewhere"]
     points = [{"step": step, "metrics": {"loss": 2.0 / step, "train/my score": step}} for step in (1, 2, 3)]
@@ -76,12 +76,14 @@ def test_what_a_program_tells_is_on_every_page(api: Client, as_user: Callable[[U
     snapshot = client.get(reverse("run-points", args=["acme", "demo", run.number])).json()
     assert snapshot["points"]["series"]["train/my score"] == [1, 2, 3]
     assert snapshot["held_out"]["series"]["my_eval"] == [0.25]
-    asked = {"names": "train/my score", "from": 2}
-    metric = client.get(reverse("run-metric", args=["acme", "demo", run.number]), asked).json()
+    params = {"names": "train/my score", "from": 2}
+    metric = client.get(reverse("run-metric", args=["acme", "demo", run.number]), params).json()
     assert metric["series"] == {"train/my score": [2, 3]}
     other = made(api, name="Other", config={"model": {"size": 8}})
     tell(api, other, points=points)
-    assert {"train/my score", "held_out.my_eval"} <= {*offered([Run.objects.get(pk=one.pk) for one in (run, other)])}
+    assert {"train/my score", "held_out.my_eval"} <= {
+        *list_chart_metrics([Run.objects.get(pk=one.pk) for one in (run, other)])
+    }
     compared = reverse("run-compare", args=["acme", "demo"])
     query = f"run={run.number}&run={other.number}&metric=train/my score"
     assert "Model.size" in client.get(f"{compared}?{query}").content.decode()
@@ -94,8 +96,8 @@ def test_what_a_program_tells_is_on_every_page(api: Client, as_user: Callable[[U
 
 def test_what_is_sent_again_in_other_pieces_and_orders_is_stored_once(api: Client) -> None:
     draw = random.Random(3)
-    whole = {step: {"loss": draw.random(), "mine": draw.random()} for step in range(30)}
-    parts = [point(step, **{name: value}) for step, metrics in whole.items() for name, value in metrics.items()]
+    expected = {step: {"loss": draw.random(), "mine": draw.random()} for step in range(30)}
+    parts = [point(step, **{name: value}) for step, metrics in expected.items() for name, value in metrics.items()]
     for _ in range(3):
         run, sent = made(api), parts + draw.choices(parts, k=20)
         draw.shuffle(sent)
@@ -107,23 +109,23 @@ def test_what_is_sent_again_in_other_pieces_and_orders_is_stored_once(api: Clien
                 before = JobEvent.objects.filter(job=run.job_id).count()
                 assert tell(api, run, points=batch)["stored"] == 0
                 assert JobEvent.objects.filter(job=run.job_id).count() == before
-        assert curve(run) == whole
+        assert curve(run) == expected
 
 
-def test_a_metric_told_again_replaces_its_value_and_sockets_are_told_the_whole_step(api: Client) -> None:
+def test_a_metric_sent_again_replaces_its_value_and_sockets_get_the_complete_step(api: Client) -> None:
     run = made(api)
     tell(api, run, points=[point(1, loss=2.0, mine=None)])
     tell(api, run, points=[point(1, loss=1.0)])
     assert curve(run) == {1: {"loss": 1.0, "mine": None}}
-    told = deltas(str(run.job_id), 0)
-    assert told is not None
-    assert [each["data"] for each in told["events"] if each["kind"] == "step"] == [
+    delta = deltas(str(run.job_id), 0)
+    assert delta is not None
+    assert [each["data"] for each in delta["events"] if each["kind"] == "step"] == [
         {"step": 1, "loss": 2.0, "mine": None},
         {"step": 1, "loss": 1.0, "mine": None},
     ]
 
 
-def test_a_key_asked_for_again_is_the_same_run_and_goes_on(api: Client) -> None:
+def test_a_key_used_again_is_the_same_run_and_continues_it(api: Client) -> None:
     first = made(api, key="cluster-7/run-3")
     tell(api, first, points=[point(4, loss=1)])
     again = made(api, key="cluster-7/run-3", name="Another name")
@@ -131,7 +133,7 @@ def test_a_key_asked_for_again_is_the_same_run_and_goes_on(api: Client) -> None:
     assert tell(api, again)["last_step"] == 4
 
 
-def test_a_silent_run_is_lost_and_goes_on_once_it_is_heard_of(api: Client) -> None:
+def test_a_silent_run_is_lost_and_continues_with_its_next_message(api: Client) -> None:
     run = made(api, silent_after_s=120)
     assert silent(run, 100).state == State.RUNNING
     job = silent(run, 121)
@@ -148,7 +150,7 @@ def test_an_end_whose_evaluation_pages_could_not_read_is_refused_and_names_the_f
     assert end(api, run, state="done", result={"before": [], "note": "much"}) == 200
 
 
-def test_a_run_that_was_asked_to_stop_is_told_so_and_stopped_once_it_is_silent(
+def test_a_run_gets_the_request_to_stop_and_is_stopped_once_it_is_silent(
     api: Client, as_user: Callable[[User], Client], mary: User
 ) -> None:
     run = made(api)
@@ -159,7 +161,7 @@ def test_a_run_that_was_asked_to_stop_is_told_so_and_stopped_once_it_is_silent(
 
 
 @pytest.mark.parametrize("state", ["done", "failed", "stopped"])
-def test_how_it_ended_is_told_and_what_comes_late_is_kept(api: Client, state: str) -> None:
+def test_the_end_is_recorded_and_what_comes_late_is_stored(api: Client, state: str) -> None:
     run = made(api)
     tell(api, run, points=[point(1, loss=1)])
     assert end(api, run, state=state, error="out of memory", result={"score": 3}) == 200
@@ -167,7 +169,7 @@ def test_how_it_ended_is_told_and_what_comes_late_is_kept(api: Client, state: st
     job = Job.objects.get(pk=run.job_id)
     assert (job.state, job.error, job.result) == (state, "out of memory", {"score": 3})
     assert JobEvent.objects.filter(job=job, kind="ended").count() == 1
-    assert tell(api, run)["state"] == state  # a word without news opens nothing
+    assert tell(api, run)["state"] == state  # a message without points reopens nothing
     assert tell(api, run, points=[point(2, loss=1)])["state"] == ("done" if state == "done" else "running")
     assert {*curve(run)} == {1, 2}
 
@@ -182,11 +184,11 @@ def test_time_makes_an_axis(api: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "step", "tools", "a,b", "1st", "a" * 81, "é", "a  b", "a ", "<script>"])
-def test_a_name_that_is_none_is_refused_and_nothing_of_the_batch_is_kept(api: Client, name: str) -> None:
+def test_an_invalid_name_is_refused_and_nothing_of_the_batch_is_stored(api: Client, name: str) -> None:
     run = made(api)
     tell(api, run, 422, points=[point(1, loss=1), point(2, **{name: 1})])
     assert curve(run) == {}
-    assert not fit(name) and (fitted(name) == "" or fit(fitted(name)))
+    assert not is_valid_name(name) and (sanitize_name(name) == "" or is_valid_name(sanitize_name(name)))
 
 
 @pytest.mark.parametrize("value", ["1", True, [1], {"a": 1}])
@@ -209,9 +211,9 @@ def test_more_metrics_than_a_run_has_are_refused(api: Client) -> None:
     assert "at most 500" in tell(api, run, 422, points=[point(1, another=1)])["error"]
 
 
-def test_a_run_that_is_trained_here_takes_no_word_of_others(api: Client, trained_here: Run) -> None:
-    told = tell(api, trained_here, 409, points=[point(1, loss=1)])
-    assert "trained here" in told["error"] and end(api, trained_here, state="failed") == 409
+def test_a_run_that_is_trained_here_accepts_no_external_metrics(api: Client, trained_here: Run) -> None:
+    refusal = tell(api, trained_here, 409, points=[point(1, loss=1)])
+    assert "trained here" in refusal["error"] and end(api, trained_here, state="failed") == 409
     assert curve(trained_here) == {} and Job.objects.get(pk=trained_here.job_id).state == State.QUEUED
 
 

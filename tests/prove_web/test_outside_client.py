@@ -1,4 +1,4 @@
-"""A program of somebody else that tells of its training: nothing is lost or told twice, and training never waits."""
+"""An external program that logs its training: nothing is lost or stored twice, and training never waits."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ def test_what_a_program_that_died_had_not_finished_writing_is_left_out(connect: 
     assert dict(Run.objects.get().points.values_list("step", "metrics")) == points
 
 
-def test_what_the_site_refuses_is_left_out_and_told(connect: Connect, tmp_path: Path) -> None:
+def test_what_the_site_refuses_is_left_out_and_reported(connect: Connect, tmp_path: Path) -> None:
     spool = Spool(tmp_path / "one.jsonl")
     spool.append([{"make": {"name": "Mine"}}, {"points": {"step": -1, "metrics": {}}}])
     with pytest.raises(StudioError, match="greater than or equal to 0"):
         forward(connect(transport=Site()), spool)
-    assert spool.waiting(9)[0] == []
+    assert spool.read_unsent(9)[0] == []
 
 
-def test_telling_costs_nothing_where_nothing_can_be_kept(
+def test_logging_costs_nothing_where_nothing_can_be_stored(
     connect: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -104,13 +104,13 @@ def test_telling_costs_nothing_where_nothing_can_be_kept(
 
 @pytest.fixture
 def site(transactional_db: None) -> Iterator[str]:
-    """A real site, over a socket. It answers one request at a time, as its database in memory has one connection."""
+    """Run a real site over a socket. It answers one request at a time, as its database in memory has one connection."""
     with over_http() as url:
         yield url
 
 
 class TestLive:
-    """Against a real site."""
+    """Tests against a real site."""
 
     @pytest.mark.long
     def test_a_trainer_of_transformers_is_a_run_of_the_site(self, connect: Connect, site: str, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ class TestLive:
         run = Run.objects.get()
         assert [*run.points.values_list("step", flat=True)] == [1, 2, 3] and run.job.state == State.DONE
 
-    def test_who_tells_of_rollouts_alone_hears_of_the_wish_to_stop_too(
+    def test_a_program_that_logs_only_rollouts_gets_the_request_to_stop_too(
         self, connect: Connect, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
     ) -> None:
         settings.PROVE_DATA = tmp_path / "site"
@@ -154,7 +154,7 @@ class TestLive:
         eventually(stopped, "the wish that it stop")
         teller.end("stopped")
 
-    def test_once_the_connection_is_closed_its_thread_ends_and_what_is_told_is_kept(
+    def test_once_the_connection_is_closed_its_thread_ends_and_what_is_logged_is_stored(
         self, connect: Connect, site: str, tmp_path: Path
     ) -> None:
         project = connect(site)
@@ -169,7 +169,7 @@ class TestLive:
         run = Run.objects.get()
         assert [*run.points.values_list("step", flat=True)] == [1, 2] and run.job.state == State.DONE
 
-    def test_who_is_asked_to_stop_hears_of_it_and_who_goes_on_is_the_same_run(
+    def test_a_program_gets_the_request_to_stop_and_continues_the_same_run(
         self, connect: Connect, site: str, tmp_path: Path
     ) -> None:
         project = connect(site)
@@ -188,7 +188,7 @@ class TestLive:
 
 
 def trained(project: Project, folder: Path) -> None:
-    """Three steps and an evaluation of a tiny model by the Trainer of transformers."""
+    """Train a tiny model for three steps, with an evaluation, by the Trainer of transformers."""
     torch = pytest.importorskip("torch")
     from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
 
@@ -209,7 +209,9 @@ def trained(project: Project, folder: Path) -> None:
         use_cpu=True,
         disable_tqdm=True,
     )
-    told = ProveCallback(project, "Tiny", {"mine": "yes"}, tags=["elsewhere"])
+    callback = ProveCallback(project, "Tiny", {"mine": "yes"}, tags=["elsewhere"])
     data: Any = [row] * 8
-    Trainer(LlamaForCausalLM(config), arguments, train_dataset=data, eval_dataset=data[:2], callbacks=[told]).train()
+    Trainer(
+        LlamaForCausalLM(config), arguments, train_dataset=data, eval_dataset=data[:2], callbacks=[callback]
+    ).train()
     assert json.loads(next((folder / "prove").glob("*.jsonl")).read_text().splitlines()[0])["make"]["name"] == "Tiny"

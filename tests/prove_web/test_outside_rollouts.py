@@ -1,4 +1,4 @@
-"""Rollouts of runs that are trained elsewhere: told step by step, shown and found as those of our own."""
+"""Rollouts of runs that are trained elsewhere: sent step by step, displayed and found like those of our own."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.alerts.evaluator import look
+from prove_web.alerts.evaluator import scan_new_steps
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.live.models import JobEvent
 from training_worker.client.runs import pieces
 from training_worker.prove.store.folder import read_one
 
-from .asked_api import with_token
+from .api_operations import with_token
 from .test_outside import RUNS, made
 
-Told = dict[str, Any]
+Event = dict[str, Any]
 
 
 @pytest.fixture
@@ -32,16 +32,16 @@ def api(mary: User, organisation: Organisation, project: Project, settings: Lazy
     return with_token(mary, organisation)
 
 
-def tell(api: Client, run: Run, step: int, groups: Any, status: int = 200) -> Told:
+def tell(api: Client, run: Run, step: int, groups: Any, status: int = 200) -> Event:
     address = f"{RUNS}/{run.number}/outside/rollouts/{step}"
-    told = groups if isinstance(groups, dict) else {"groups": groups}
-    answer = api.put(address, told, content_type="application/json")
+    body = groups if isinstance(groups, dict) else {"groups": groups}
+    answer = api.put(address, body, content_type="application/json")
     assert answer.status_code == status, answer.content
-    found: Told = answer.json()
+    found: Event = answer.json()
     return found
 
 
-def group(prompt: str, *rewards: float | None, **more: Any) -> Told:
+def group(prompt: str, *rewards: float | None, **more: Any) -> Event:
     rollouts = [{"completion": f"Answer {at}", "reward": reward} for at, reward in enumerate(rewards)]
     return {"prompt": prompt, "rollouts": rollouts, **more}
 
@@ -95,8 +95,11 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
         found = api.get(f"{RUNS}/{run.number}/rollouts", {"q": query}).json()["items"]
         assert [each["index"] for each in found] == expected, query
     assert "look_up" in page("run-rollouts", q="tool:look_up")
-    whole = api.get(f"{RUNS}/{run.number}/rollouts/7/1").json()
-    assert whole["calls"][0]["observation"] == "<b>18</b> degrees" and [one["turn"] for one in whole["calls"]] == [0, 1]
+    rollout = api.get(f"{RUNS}/{run.number}/rollouts/7/1").json()
+    assert rollout["calls"][0]["observation"] == "<b>18</b> degrees" and [one["turn"] for one in rollout["calls"]] == [
+        0,
+        1,
+    ]
     assert page("rollout-tokens", 7, 1)
     for format in ("jsonl", "csv"):
         sent = client.get(reverse("rollouts-export", args=[*place, 7, format]))
@@ -106,8 +109,8 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
     assert reverse("rollouts", args=[*place, 12]) in page("rollouts", 7)
     assert "logged no rollouts of step 9" in page("rollouts", 9, status=404)
     assert "run-collect" not in first and client.get(reverse("run-collect", args=place)).status_code == 200
-    asked = {"name": "Mine", "steps": "7", "groups": "", "low": "", "high": ""}
-    refused = client.post(reverse("run-collect", args=place), asked)
+    form = {"name": "Mine", "steps": "7", "groups": "", "low": "", "high": ""}
+    refused = client.post(reverse("run-collect", args=place), form)
     assert refused.status_code == 422 and b"external run" in refused.content
 
 
@@ -118,20 +121,20 @@ def test_nothing_is_taken_that_would_fill_the_disk_or_take_long_to_read(api: Cli
     assert "reward" in tell(api, run, 1, [group("What now", 1.7e308, 1.7e308)], 422)["where"]
     settings.FREE_GB = 10**9
     assert "free" in tell(api, run, 1, [group("What now", 0.5)], 507)["error"]
-    assert not run.kept.exists()
+    assert not run.stored_steps.exists()
 
 
 def test_alerts_look_at_them_as_at_any(api: Client) -> None:
     run = made(api)
     tell(api, run, 1, [{"prompt": "x", "rollouts": [CONVERSED]}, group("What now", 0.5, None)])
-    look(run)
+    scan_new_steps(run)
     assert [*run.patterns.values_list("step", flat=True)] == [1]
 
 
 @pytest.mark.long
-def test_told_again_they_replace_what_was_told_and_the_same_is_stored_once(api: Client) -> None:
+def test_rollouts_sent_again_replace_the_earlier_ones_and_the_same_is_stored_once(api: Client) -> None:
     draw, run = random.Random(2), made(api)
-    last: dict[int, list[Told]] = {}
+    last: dict[int, list[Event]] = {}
     for _ in range(12):
         step = draw.randrange(3)
         sizes = [draw.randint(1, 4) for _ in range(draw.randint(1, 3))]
@@ -174,11 +177,11 @@ def test_the_client_sends_so_much_at_once_as_the_site_reads() -> None:
     assert [*pieces([])] == []
 
 
-def test_a_rollout_without_a_reward_makes_its_group_void_and_advantages_are_as_told(api: Client) -> None:
+def test_a_rollout_without_a_reward_makes_its_group_void_and_given_advantages_stay(api: Client) -> None:
     run = made(api)
-    told = group("Told", 1.0, 0.0)
-    told["rollouts"][0]["advantage"] = 2.5
-    tell(api, run, 1, [group("Void", 1.0, None), told, group("Usual", 1.0, 0.0)])
+    given = group("Told", 1.0, 0.0)
+    given["rollouts"][0]["advantage"] = 2.5
+    tell(api, run, 1, [group("Void", 1.0, None), given, group("Usual", 1.0, 0.0)])
     rows = run.groups.order_by("number")
     assert [row.rollouts["advantage"] for row in rows] == [[None, None], [2.5, None], [0.5, -0.5]]
     assert [group["void"] for group in api.get(f"{RUNS}/{run.number}/rollouts/1").json()] == [True, False, False]
@@ -199,7 +202,7 @@ def test_a_rollout_without_a_reward_makes_its_group_void_and_advantages_are_as_t
         ([{"prompt": "x", "rollouts": [{"completion": [{"role": "robot", "content": "y"}]}]}], "role"),
     ],
 )
-def test_what_does_not_fit_is_refused_whole_in_words(api: Client, groups: Any, where: str) -> None:
+def test_what_does_not_fit_is_refused_completely_with_a_reason(api: Client, groups: Any, where: str) -> None:
     run = made(api)
     refusal = tell(api, run, 1, groups, status=422)
     assert where in str(refusal) and refusal["do"]
@@ -210,7 +213,7 @@ def test_words_about_a_zero_character_are_words(api: Client) -> None:
     assert tell(api, made(api), 1, [group(r"What is \u0000?", 1.0)]) == {"stored": 1}
 
 
-def test_a_run_has_no_more_of_them_than_was_agreed(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_has_no_more_of_them_than_the_limit(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     run = made(api)
     tell(api, run, 1, [group("x", 1.0)])
     monkeypatch.setattr("prove_web.experiments.outside.rollouts.LARGEST", 10)

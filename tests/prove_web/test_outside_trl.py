@@ -33,7 +33,7 @@ def knows(prompts: Any, completions: Sequence[str], **rest: Any) -> list[float |
 
 
 @pytest.mark.filterwarnings("ignore:.*gradient_checkpointing.*:FutureWarning")  # TRL asks transformers by an old name
-def test_grpo_of_trl_tells_its_metrics_and_its_rollouts(
+def test_grpo_of_trl_logs_its_metrics_and_its_rollouts(
     connect: Connect, site: str, settings: LazySettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.PROVE_DATA = tmp_path / "site"
@@ -52,9 +52,9 @@ def test_grpo_of_trl_tells_its_metrics_and_its_rollouts(
     )
     assert {"reward", "rewards/short/mean"} <= {*run.held_out.get(step=2).metrics}
     assert [*run.groups.values_list("step", "number", "size")] == [(1, 1, 2), (1, 2, 2), (2, 1, 2), (2, 2, 2)]
-    told = run.points.get(step=1).metrics["reward"]
+    reward = run.points.get(step=1).metrics["reward"]
     means = [row.mean for row in run.groups.filter(step=1)]
-    assert sum(means) / 2 == pytest.approx(told, abs=1e-5)
+    assert sum(means) / 2 == pytest.approx(reward, abs=1e-5)
     one = read_one(StoredRun(run), 1, 1)
     assert (
         one is not None and one.reward is not None and [each.role for each in one.transcript] == ["user", "assistant"]
@@ -63,7 +63,7 @@ def test_grpo_of_trl_tells_its_metrics_and_its_rollouts(
 
 
 def trained(project: Any, folder: Path) -> None:
-    """Two steps of two groups of two, and an evaluation, of a tiny model that babbles."""
+    """Train a tiny model that babbles for two steps of two groups of two, with an evaluation."""
     torch, trl = pytest.importorskip("torch"), pytest.importorskip("trl")
     from datasets import Dataset
     from tokenizers import Tokenizer
@@ -79,7 +79,7 @@ def trained(project: Any, folder: Path) -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", eos_token="<eos>")
     sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
     config = LlamaConfig(vocab_size=len(WORDS), num_attention_heads=1, num_key_value_heads=1, **sizes)
-    told = ProveCallback(project, "By TRL")
+    callback = ProveCallback(project, "By TRL")
     arguments = trl.GRPOConfig(
         output_dir=str(folder),
         max_steps=2,
@@ -101,26 +101,26 @@ def trained(project: Any, folder: Path) -> None:
     rows = Dataset.from_list([{"prompt": "how warm is it"}, {"prompt": "who knows"}])
     trl.GRPOTrainer(
         LlamaForCausalLM(config),
-        told.watched([short, knows]),
+        callback.wrap_reward_funcs([short, knows]),
         arguments,
         train_dataset=rows,
         eval_dataset=rows,
         processing_class=tokenizer,
-        callbacks=[told],
+        callbacks=[callback],
     ).train()
 
 
-def test_watched_functions_give_what_they_gave_and_tell_calls_of_conversations() -> None:
+def test_watched_functions_return_the_same_rewards_and_record_calls_of_conversations() -> None:
     watch = Watch()
 
     async def waits(prompts: Any, completions: Any, **rest: Any) -> list[float]:
         return [0.0]
 
-    first, named, late = watch.watched([short, "a/reward-model", waits])
+    first, named, late = watch.wrap_functions([short, "a/reward-model", waits])
     assert named == "a/reward-model" and late is waits and first.__name__ == "short"
     called = {"role": "assistant", "tool_calls": [{"function": {"name": "look", "arguments": {"at": 1}}}]}
-    asked = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
-    assert first(prompts=[asked, asked, "b"], completions=[[called], "x", "y"]) == [0.5, 0.5, 0.5]
+    prompt = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
+    assert first(prompts=[prompt, prompt, "b"], completions=[[called], "x", "y"]) == [0.5, 0.5, 0.5]
     groups = watch.take({"short": 2.0})
     assert [len(each["rollouts"]) for each in groups] == [2, 1] and groups[0]["prompt"] == [
         {"role": "user", "content": "Hi"}
@@ -131,9 +131,9 @@ def test_watched_functions_give_what_they_gave_and_tell_calls_of_conversations()
     assert watch.take({}) == []
 
 
-def test_nothing_is_told_where_it_is_not_known_whose_a_reward_is() -> None:
+def test_nothing_is_logged_where_it_is_not_known_whose_a_reward_is() -> None:
     watch = Watch()
-    first, second = watch.watched([short, lambda prompts, completions, **rest: [1.0][: len(prompts) - 1]])
+    first, second = watch.wrap_functions([short, lambda prompts, completions, **rest: [1.0][: len(prompts) - 1]])
     for function in (first, second):
         function(prompts=["a", "b"], completions=["x", "y"])
     assert watch.take({}) == []

@@ -1,4 +1,4 @@
-"""The command palette: what it finds, for whom, and how little it asks."""
+"""The command palette: what it finds, for whom, and with how few queries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -81,11 +81,11 @@ def test_it_finds_nothing_of_another_project(
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "%", "\0", "x" * 5_000, "#", "9" * 30, "\u0661"])
-def test_nonsense_finds_nothing_and_is_told_as_text(found: Callable[[str], str], text: str) -> None:
+def test_nonsense_finds_nothing_and_is_rendered_as_text(found: Callable[[str], str], text: str) -> None:
     assert "<script" not in found(text)
 
 
-def test_it_asks_once_for_each_kind(
+def test_it_makes_few_queries_for_each_kind(
     found: Callable[[str], str], project: Project, mary: User, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     dataset_of(project, examples()[:20], name="a", by=mary)

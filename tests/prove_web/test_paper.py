@@ -16,8 +16,8 @@ from pytest_django import DjangoAssertNumQueries
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.compare.aggregate import Curve
 from prove_web.experiments.models import Run, RunKind
-from prove_web.experiments.paper.ours import ours
-from prove_web.experiments.paper.pages import near
+from prove_web.experiments.paper.ours import load_project_results
+from prove_web.experiments.paper.pages import average_near_step
 from prove_web.experiments.paper.tables import ABLATIONS, Row, Table
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.published_scores import COLUMNS
@@ -58,11 +58,11 @@ class TestTables:
         found = tables(marys, project)
         assert [*found] == ["bfcl-tau2", "teval", "ablations", "supervised", "teachers"]
         for key, benchmarks in (("bfcl-tau2", ("bfcl", "tau2")), ("teval", ("teval",))):
-            told = [one for one in found[key].rows if not one.ours]
-            assert [(one.name, one.note) for one in told] == [
+            published = [one for one in found[key].rows if not one.ours]
+            assert [(one.name, one.note) for one in published] == [
                 (model, stage) for model in published_scores.MODELS for stage in ("base", "PROVE")
             ]
-            for one in told:
+            for one in published:
                 for part in one.parts:
                     (known,) = [
                         each
@@ -131,7 +131,7 @@ class TestTables:
         assert picked[0].cells[-1] == 100.0 and picked[1].standing.evaluation.number == 2
         assert [address for _, address in picked[0].others] == ["pick=1"]
 
-    def test_of_other_versions_no_change_is_told(self, project: Project, marys: Client) -> None:
+    def test_between_versions_no_change_is_reported(self, project: Project, marys: Client) -> None:
         full = trained_run(project, "Full", 5, config={"policy": "warm"})
         less = trained_run(project, "Less", 5, config={"policy": "warm", "reward": {"validity": 0.0}})
         for run, version in ((full, "1"), (less, "2")):
@@ -140,11 +140,11 @@ class TestTables:
         part = row(tables(marys, project)["ablations"], "warm", "no validity").parts[0]
         assert part.cells == (None,) and "are not comparable" in part.why
 
-    def test_teachers_and_rewards_of_ones_own_are_told_apart(self, project: Project) -> None:
+    def test_teachers_and_custom_rewards_are_distinguished(self, project: Project) -> None:
         dataset = dataset_of(project, result={"manifest": {"teacher": "Gemma"}})
         trained_run(project, "Taught", 5, config={"policy": "warm"}, dataset=dataset)
         trained_run(project, "Own", 5, config={"policy": "warm", "reward": {"name": 0.7}}, dataset=dataset)
-        found = ours(project)
+        found = load_project_results(project)
         assert [(slot.model, slot.stage, slot.teacher) for slot in found.slots] == [("warm", "PROVE", "Gemma")]
 
     def test_the_training_set_is_counted_by_kind(self, project: Project, marys: Client) -> None:
@@ -158,7 +158,7 @@ class TestTables:
         text = as_user(victor).get(reverse("paper", args=project.path)).content.decode().split("<main")[1]
         assert "/runs/new/" not in text and "/evaluations/new/" not in text and "no such run has ended" in text
 
-    def test_costs_as_few_questions_for_many(
+    def test_it_makes_few_queries_for_many_runs(
         self, project: Project, marys: Client, django_assert_max_num_queries: DjangoAssertNumQueries
     ) -> None:
         data = dataset_of(project)
@@ -190,7 +190,11 @@ class TestFigures:
 
     def test_a_value_near_a_step_is_the_mean_around_it(self) -> None:
         curve = Curve([*range(1, 21)], [float(step) for step in range(1, 21)])
-        assert near(curve, 0) == 3.0 and near(curve, 10) == 10.0 and near(curve, 26) is None
+        assert (
+            average_near_step(curve, 0) == 3.0
+            and average_near_step(curve, 10) == 10.0
+            and average_near_step(curve, 26) is None
+        )
 
 
 @pytest.mark.django_db

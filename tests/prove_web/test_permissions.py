@@ -1,4 +1,4 @@
-"""Who may open what: every address and every socket of the site, asked for by everyone.
+"""Who may open what: everyone requests every address and every socket of the site.
 
 Alice owns the team, Mary maintains, Bob annotates, Victor may look; Charlie is a stranger; someone has not signed in.
 An address without a rule fails, and so does one with a part that `parts` cannot fill in.
@@ -23,7 +23,7 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
 from prove_web.api.api import NAMESPACE
 from prove_web.live.routing import routes
-from prove_web.live.socket_permissions import permitted
+from prove_web.live.socket_permissions import get_permitted_users
 from prove_web.trajectories.models import Trajectory
 
 from .furnished import furnish
@@ -32,7 +32,20 @@ RULES = {"anyone", "signed in", *(f"{where}: {each}" for where in ("project", "o
 TEAM = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 EVERYONE = (*TEAM, "charlie", "anonymous")
 OBJECTS = {
-    *("job", "session", "dataset", "run", "sweep", "evaluation", "other", "view", "kept", "queue", "reward", "share"),
+    *(
+        "job",
+        "session",
+        "dataset",
+        "run",
+        "sweep",
+        "evaluation",
+        "other",
+        "view",
+        "saved_view",
+        "queue",
+        "reward",
+        "share",
+    ),
     *("deletion", "rule", "alert", "hook"),
 }
 PASSWORD = make_password("correct horse battery")
@@ -54,7 +67,7 @@ def pages(resolver: Any, parts: tuple[str, ...] = ()) -> Iterator[Page]:
     for each in resolver.url_patterns:
         mine = (*parts, *each.pattern.converters)
         if getattr(each, "namespace", None) == NAMESPACE:
-            continue  # operations of the API: test_api_rules.py asks for those
+            continue  # operations of the API: test_api_rules.py requests those
         if isinstance(each, URLPattern):
             yield Page(each.name or str(each.pattern), getattr(each.callback, "rule", ""), mine)
         else:
@@ -67,7 +80,7 @@ GUARDED = [page for page in PAGES if page.rule not in ("anyone", "signed in")]
 
 @pytest.fixture
 def team(db: None) -> dict[str, User]:
-    """Everyone by name; one hashed password will do."""
+    """Create everyone, by name, with one hashed password."""
     ours = Organisation.objects.create(slug="acme", name="Acme")
     theirs = Organisation.objects.create(slug="other", name="Other")
     people = {
@@ -82,7 +95,7 @@ def team(db: None) -> dict[str, User]:
 
 @pytest.fixture
 def parts(team: dict[str, User], settings: LazySettings, tmp_path: Path) -> dict[str, Any]:
-    """What fills the parts of an address: one thing of each kind, in one project of two."""
+    """Return what fills the parts of an address: one object of each kind, in one project of two."""
     settings.PROVE_DATA = tmp_path
     ours = Organisation.objects.get(slug="acme")
     project = Project.objects.create(organisation=ours, slug="demo", name="Demo")
@@ -96,7 +109,7 @@ def address(page: Page, parts: dict[str, Any], **other: Any) -> str:
 
 
 def ask(client: Client, url: str) -> list[Any]:
-    """The answers to GET and to an empty POST; what they did to the database is undone."""
+    """Return the answers to GET and to an empty POST; undo what they did to the database."""
     with transaction.atomic():
         answers = [client.get(url), client.post(url)]
         transaction.set_rollback(True)
@@ -106,7 +119,7 @@ def ask(client: Client, url: str) -> list[Any]:
 
 
 def fits(answer: Any, who: str, action: Action) -> bool:
-    """Whether someone is answered as the rule says: a stranger finds nothing, too low a role is refused."""
+    """Return whether an answer obeys the rule: a stranger finds nothing, too low a role is refused."""
     if who == "anonymous":
         return answer.status_code == 302 and answer.url.startswith(reverse("sign-in"))
     if who not in TEAM or not TEAM[who].covers(action):
@@ -124,7 +137,7 @@ def test_every_address_has_a_name_of_its_own_and_a_rule() -> None:
 def test_what_lies_in_a_project_or_an_organisation_is_guarded_as_such() -> None:
     for page in PAGES:
         where = "project: " if "project" in page.parts else "organisation: " if "organisation" in page.parts else ""
-        if "secret" in page.parts:  # of a link, which is all that it takes
+        if "secret" in page.parts:  # the secret of a link, which needs nothing else
             assert page.rule == "anyone" and not {"project", "organisation"} & {*page.parts}, page.name
         else:
             assert page.rule.startswith(where), page.name
@@ -165,7 +178,7 @@ def test_nothing_is_found_under_the_address_of_another_project(
 
 
 @pytest.mark.parametrize("who", EVERYONE)
-def test_the_socket_tells_the_team_and_nobody_else(who: str, team: dict[str, User], parts: dict[str, Any]) -> None:
+def test_the_socket_is_open_to_the_team_and_nobody_else(who: str, team: dict[str, User], parts: dict[str, Any]) -> None:
     user, project = team.get(who, AnonymousUser()), Project.objects.get(slug="demo")
     trajectory = ("trajectory", str(Trajectory.objects.filter(dataset__project=project).first().pk))
     for topic in (
@@ -174,10 +187,10 @@ def test_the_socket_tells_the_team_and_nobody_else(who: str, team: dict[str, Use
         ("session", str(parts["session"])),
         trajectory,
     ):
-        assert bool(permitted(topic, [user.pk or 0])) is (who in TEAM)
+        assert bool(get_permitted_users(topic, [user.pk or 0])) is (who in TEAM)
 
 
-def test_a_stranger_is_told_the_same_of_what_is_there_and_what_is_not(
+def test_a_stranger_gets_the_same_answer_for_what_is_there_and_what_is_not(
     team: dict[str, User], parts: dict[str, Any], as_user: Callable[[User], Client]
 ) -> None:
     charlie = as_user(team["charlie"])

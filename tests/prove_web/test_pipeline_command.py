@@ -1,4 +1,4 @@
-"""`manage.py pipeline` starts the main job as a child, passes on what it was told, and leaves as the child leaves."""
+"""`manage.py pipeline` starts the main job as a child, passes on its options, and exits with the child's exit code."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def test_the_exit_code_is_the_childs(code: int) -> None:
     assert run_in_foreground([sys.executable, "-c", f"raise SystemExit({code})"], ROOT) == code
 
 
-def test_a_killed_child_is_told_like_a_shell_tells_it() -> None:
+def test_a_killed_child_gives_the_exit_code_that_a_shell_gives() -> None:
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     assert run_in_foreground([sys.executable, "-c", killed], ROOT) == 128 + signal.SIGKILL
 

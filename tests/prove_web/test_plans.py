@@ -1,4 +1,4 @@
-"""How PostgreSQL finds what pages ask for: in an index, past what is large. test_on_postgresql.py has it run there."""
+"""PostgreSQL lists trajectories from an index and reads no large column. test_on_postgresql.py runs this test there."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ QUERIES = ("", "coverage<1", "tool:list_* -server:email", "steps>3 reward<0.5 OR
 def test_a_list_of_trajectories_is_found_without_reading_a_record(project: Project, query: str) -> None:
     dataset_of(project)
     with connection.cursor() as cursor:
-        for way in ("seqscan", "indexscan", "bitmapscan"):  # which it prefers as long as there are few rows
+        for way in ("seqscan", "indexscan", "bitmapscan"):  # the planner prefers these for few rows
             cursor.execute(f"SET LOCAL enable_{way} = off")
     rows = search(project, query).rows
     for sort in SORTS:
-        plan = Order(sort).sorted(rows).values_list("pk")[:51].explain()
+        plan = Order(sort).sort_rows(rows).values_list("pk")[:51].explain()
         assert "Index Only Scan using trajectory_listed" in plan, plan

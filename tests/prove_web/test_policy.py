@@ -1,4 +1,4 @@
-"""The content security policy: on every page, with nothing unsafe in it, and templates that it lets work."""
+"""Every page has the content security policy, without unsafe sources, and the templates work under it."""
 
 import re
 from pathlib import Path
@@ -41,8 +41,8 @@ def test_every_page_is_under_a_policy_with_nothing_unsafe(owner: Client, setting
     for page in PAGES:
         answer = owner.get(address(page, parts))
         answer.close()
-        told = answer.headers[HEADER]
-        assert "unsafe" not in told and "default-src 'self'" in told and "*" not in told, page.name
+        policy = answer.headers[HEADER]
+        assert "unsafe" not in policy and "default-src 'self'" in policy and "*" not in policy, page.name
         seen += answer.status_code == 200
     assert seen > len(PAGES) / 3, "most are shown, and not only refused"
 

@@ -11,7 +11,7 @@ from prove_web.live import message_broker
 from prove_web.live.ingest import record
 from prove_web.live.jobs import dispatch, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.live.priority import move, ranked
+from prove_web.live.priority import move, sort_by_priority
 from training_worker import job_queue
 
 from .story import event
@@ -27,7 +27,7 @@ def launch(project: Project, priority: int = 0) -> Job:
 
 
 def free_worker() -> Job | None:
-    """A worker that takes one message, and starts the job whose turn it is; None when there is no message."""
+    """Take one message as a free worker and start the next job; return None without a message."""
     message = message_broker.broker().rpop(QUEUE)
     if message is None:
         return None
@@ -42,7 +42,7 @@ def free_worker() -> Job | None:
 
 
 def started() -> list[Job]:
-    """Every job that waits, in the order in which one worker begins them."""
+    """Start every waiting job as one worker does, and return them in that order."""
     found = []
     while job := free_worker():
         found.append(job)
@@ -62,7 +62,7 @@ def test_jobs_of_a_project_start_by_priority_and_age_however_their_messages_arri
     tickets = message_broker.broker().lrange(QUEUE, 0, -1)
     message_broker.broker().delete(QUEUE)
     message_broker.broker().rpush(QUEUE, *draw.sample(tickets, len(tickets)))
-    assert started() == ranked(jobs)
+    assert started() == sort_by_priority(jobs)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,7 +75,7 @@ def test_what_is_moved_up_or_down_starts_where_it_was_moved_to(project: Project,
         target = {"up": max(0, at - 1), "down": min(5, at + 1), "first": 0, "last": 5}[to]
         expected.insert(target, expected.pop(at))
         assert move(job, to) == target
-    assert list(Job.objects.waiting()) == expected, "the database says the same"
+    assert list(Job.objects.filter_queued()) == expected, "the database says the same"
     assert started() == expected
 
 
@@ -86,7 +86,7 @@ def test_a_team_that_reorders_its_own_jobs_moves_no_job_of_another(
     draw, other = Random(seed), second(organisation)
     jobs = [launch(draw.choice([project, other])) for _ in range(8)]
     ours = [job for job in jobs if job.project == project] or [launch(project)]
-    turns = [job.project_id for job in Job.objects.waiting()]
+    turns = [job.project_id for job in Job.objects.filter_queued()]
     for _ in range(6):
         move(draw.choice(ours), draw.choice(["up", "down", "first", "last"]))
     began = started()
@@ -153,7 +153,7 @@ def test_priorities_stay_small_however_often_one_moves(project: Project) -> None
     assert all(abs(job.priority) < len(jobs) for job in Job.objects.all())
 
 
-def test_what_waits_no_more_cannot_be_moved(project: Project) -> None:
+def test_a_job_that_no_longer_waits_cannot_be_moved(project: Project) -> None:
     job = launch(project)
     assert free_worker() == job
     assert move(job, "first") == -1

@@ -1,4 +1,4 @@
-"""The queue and the workers as people see them: what waits and why, when its turn comes, who works on what."""
+"""The pages of the queue and the workers: what waits and why, when it starts, and which worker runs what."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def heard(broker: str) -> None:
     heartbeat.beat(message_broker.broker(), WORKER, {**FACTS, **LOAD})
 
 
-def test_a_queue_tells_what_is_at_work_what_waits_why_and_until_when(
+def test_a_queue_lists_what_runs_what_waits_why_and_until_when(
     project: Project, alice: User, as_user: As, heard: None
 ) -> None:
     at_work = Job.objects.create(
         project=project, kind=Kind.RUN, title="Now", state=State.RUNNING, worker=WORKER, seconds_left=300.0
     )
     run(project, "Later"), run(project, "Last")
-    shown = line("training", project, {project.pk}, workers() or [])
-    assert [(turn.number, turn.job.title, turn.why, turn.seconds) for turn in shown.turns] == [
+    queue = line("training", project, {project.pk}, workers() or [])
+    assert [(turn.number, turn.job.title, turn.why, turn.seconds) for turn in queue.turns] == [
         (1, "Later", "Next, when a worker is free", 300.0),
         (2, "Last", "1 job ahead", 900.0),
     ]
-    assert [job for job, _ in shown.working] == [at_work]
+    assert [job for job, _ in queue.working] == [at_work]
     page = text(as_user(alice), "/acme/demo/queue/")
     assert page.index("Now") < page.index("Later") < page.index("Last") and "in about 15 min" in page
 
@@ -65,8 +65,8 @@ def test_a_queue_tells_what_is_at_work_what_waits_why_and_until_when(
 def test_what_waits_for_another_job_or_for_a_worker_says_so(project: Project) -> None:
     failed = Job.objects.create(project=project, kind=Kind.DATASET, title="Data", state=State.FAILED)
     run(project, "First"), run(project, "Second", after=failed)
-    shown = line("training", project, {project.pk}, [])
-    assert [(turn.why, turn.seconds) for turn in shown.turns] == [
+    queue = line("training", project, {project.pk}, [])
+    assert [(turn.why, turn.seconds) for turn in queue.turns] == [
         ("No worker serves this queue", None),
         ("Waiting for “Data”, which is failed: resume it", None),
     ]
@@ -82,7 +82,7 @@ def test_who_is_not_in_a_team_learns_nothing_of_its_jobs_but_that_they_are_there
     assert "Ours" in page
 
 
-def test_a_job_of_another_project_of_ones_own_is_told_and_not_moved_from_here(
+def test_a_job_of_another_project_of_the_team_is_listed_and_not_moved_from_here(
     project: Project, organisation: Organisation, alice: User, as_user: As
 ) -> None:
     second = Project.objects.create(organisation=organisation, slug="second", name="Second")
@@ -97,7 +97,7 @@ def test_a_maintainer_moves_a_job_up_and_a_viewer_sees_no_buttons(
     first, second = run(project, "First"), run(project, "Second")
     done = as_user(mary).post(f"/acme/demo/jobs/{second.pk}/move/", {"to": "first", "next": "/acme/demo/queue/"})
     assert done.status_code == 302 and done.url == "/acme/demo/queue/"
-    assert list(Job.objects.waiting()) == [second, first]
+    assert list(Job.objects.filter_queued()) == [second, first]
     page = text(as_user(victor), "/acme/demo/queue/")
     assert page.index("Second") < page.index("First") and "/move/" not in page
 
@@ -107,7 +107,7 @@ def test_a_move_that_is_none_is_refused_in_a_sentence(project: Project, mary: Us
     first, second = run(project, "First"), run(project, "Second")
     client = as_user(mary)
     client.post(f"/acme/demo/jobs/{second.pk}/move/", {"to": to})
-    assert list(Job.objects.waiting()) == [first, second]
+    assert list(Job.objects.filter_queued()) == [first, second]
     assert "Unknown move" in text(client, "/acme/demo/queue/")
 
 
@@ -118,23 +118,23 @@ def test_what_was_cancelled_can_be_put_back(project: Project, mary: User, as_use
     assert "Queue is empty" in page and "Requeue" in page
     client.post(f"/acme/demo/jobs/{job.pk}/resume/")
     assert "Requeue" not in text(client, "/acme/demo/queue/")
-    assert list(Job.objects.waiting()) == [job]
+    assert list(Job.objects.filter_queued()) == [job]
 
 
-def test_a_worker_tells_what_it_is_and_its_host_to_owners_alone(
+def test_a_worker_shows_its_facts_to_all_and_its_host_only_to_owners(
     project: Project, alice: User, mary: User, as_user: As, heard: None
 ) -> None:
     Job.objects.create(project=project, kind=Kind.RUN, title="Busy", state=State.RUNNING, worker=WORKER)
-    told, told_less = (text(as_user(who), "/acme/demo/workers/") for who in (alice, mary))
-    for page in (told, told_less):
+    owner_page, member_page = (text(as_user(who), "/acme/demo/workers/") for who in (alice, mary))
+    for page in (owner_page, member_page):
         assert "H200" in page and "150.0 GB" in page and "Busy" in page and "It runs a different code version" in page
-    assert "far.example.com" in told and "far.example.com" not in told_less
+    assert "far.example.com" in owner_page and "far.example.com" not in member_page
 
 
-def test_a_silent_worker_is_shown_as_such_and_serves_nothing(project: Project, alice: User, as_user: As) -> None:
+def test_a_silent_worker_is_marked_and_serves_nothing(project: Project, alice: User, as_user: As) -> None:
     broker = message_broker.broker()
     heartbeat.beat(broker, WORKER, FACTS)
-    broker.hset(heartbeat.HEARTS, WORKER, heartbeat.now(broker) - MOST_SILENT - 60)
+    broker.hset(heartbeat.HEARTBEATS, WORKER, heartbeat.get_broker_time(broker) - MOST_SILENT - 60)
     assert "Silent" in (page := text(as_user(alice), "/acme/demo/workers/")) and "Restart it" in page
     assert "No worker serves this queue" in text(as_user(alice), "/acme/demo/queue/")
 
@@ -161,18 +161,18 @@ def test_programs_that_do_no_jobs_are_no_workers(broker: str) -> None:
     assert [worker.queues for worker in workers() or []] == []
 
 
-def test_the_queue_asks_as_much_of_the_database_for_thirty_jobs_as_for_three(
+def test_the_queue_takes_as_many_queries_for_thirty_jobs_as_for_three(
     project: Project, alice: User, as_user: As, heard: None
 ) -> None:
     done = {"state": State.DONE, "started_at": timezone.now() - timedelta(minutes=5), "ended_at": timezone.now()}
     Job.objects.create(project=project, kind=Kind.RUN, title="Done", **done)
-    client, asked = as_user(alice), []
+    client, query_counts = as_user(alice), []
     for _ in (3, 30):
-        for number in range(3 if not asked else 27):
+        for number in range(3 if not query_counts else 27):
             run(project, f"Run {number}")
         with CaptureQueriesContext(
             connection,
         ) as queries:
             client.get("/acme/demo/queue/")
-        asked.append(len(queries))
-    assert asked[0] == asked[1]
+        query_counts.append(len(queries))
+    assert query_counts[0] == query_counts[1]

@@ -1,4 +1,4 @@
-"""The queue is true to the database, whatever became of workers and broker."""
+"""The queue agrees with the database, whatever happens to workers and broker."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,7 +26,7 @@ def queued(queue: str) -> int:
 
 
 def at_work(job: Job, silent: float = 0) -> Job:
-    """A job that its worker told of so many seconds ago."""
+    """Return a running job whose worker last reported so many seconds ago."""
     record(str(job.id), job.attempt, story(0, 1))
     return changed(job, state=State.RUNNING, beat_at=timezone.now() - timedelta(seconds=silent))
 
@@ -81,7 +81,7 @@ def test_a_job_that_falls_silent_while_stopping_has_stopped(project: Project) ->
     assert after_a_pass(request_stop(job, StopLevel.NOW)).state == State.STOPPED
 
 
-def test_what_a_broker_forgot_is_said_again(project: Project) -> None:
+def test_what_a_broker_lost_is_sent_again(project: Project) -> None:
     waiting, working = run_job(project), at_work(run_job(project))
     enqueue(waiting)
     message_broker.broker().flushdb()

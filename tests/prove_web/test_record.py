@@ -1,4 +1,4 @@
-"""What workers report is stored once, in order, of the current attempt only."""
+"""Events of workers are stored once, in order, and from the current attempt only."""
 
 import json
 
@@ -60,7 +60,7 @@ def test_what_is_no_number_is_found_at_any_depth_and_keeps_nothing_else_from_bei
     assert stored.metrics["slices"] == [{"slice": "server", "means": {"reward": None, "coverage": 0.5}}]
 
 
-def test_an_event_told_twice_is_stored_once(project: Project) -> None:
+def test_an_event_sent_twice_is_stored_once(project: Project) -> None:
     job = run_job(project)
     tell(job, *story(0, 3))
     tell(job, *story(0, 3))
@@ -69,10 +69,10 @@ def test_an_event_told_twice_is_stored_once(project: Project) -> None:
 
 
 def test_nothing_after_a_gap_is_stored_until_the_gap_is_filled(project: Project) -> None:
-    job, told = run_job(project), story(0, 3)
-    tell(job, *told[:2], *told[3:])
+    job, events = run_job(project), story(0, 3)
+    tell(job, *events[:2], *events[3:])
     assert job.seq == 2 and curve(job) == {}
-    tell(job, *told[2:])
+    tell(job, *events[2:])
     assert job.seq == 5 and sorted(curve(job)) == [1, 2, 3]
 
 
@@ -120,7 +120,7 @@ def test_a_new_step_makes_up_for_failures(project: Project) -> None:
         assert job.state == State.QUEUED
 
 
-def test_telling_the_steps_of_earlier_attempts_again_does_not(project: Project) -> None:
+def test_reporting_the_steps_of_earlier_attempts_again_does_not(project: Project) -> None:
     job = run_job(project)
     for attempt in range(1, 4):
         assert job.state == State.QUEUED
@@ -137,13 +137,13 @@ def test_a_job_that_is_not_there_is_no_error() -> None:
 FIRST = [*story(0, 6), event(9, "held_out", step=6, reward=0.6), ended(10, "lost")]
 SECOND = [event(1, "started", host="there", pid=2), event(2, "rewound", step=4)]
 SECOND += [*(step(2 + i, i, 2.0 * i) for i in range(1, 9)), event(11, "held_out", step=8, reward=0.8), ended(12)]
-TOLD = {1: FIRST, 2: SECOND}
+EVENTS = {1: FIRST, 2: SECOND}
 Batch = tuple[int, int, int, bool]  # attempt, first, how many, whether out of order
 DELIVERY = st.tuples(st.sampled_from([1, 2]), st.integers(0, 11), st.integers(0, 12), st.booleans())
 
 
 class Deliveries(TestCase):
-    """However the batches of two attempts are cut, mixed, doubled, lost and sent again, the end is the same."""
+    """Batches of two attempts may be cut, mixed, doubled, lost and sent again; the result is the same."""
 
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(DELIVERY, max_size=20))
@@ -151,20 +151,20 @@ class Deliveries(TestCase):
         organisation = Organisation.objects.create(slug="acme", name="Acme")
         job = run_job(Project.objects.create(organisation=organisation, slug="demo", name="Demo"))
         for attempt, first, many, turned in batches:
-            batch = TOLD[attempt][first : first + many]
+            batch = EVENTS[attempt][first : first + many]
             tell(job, *(reversed(batch) if turned else batch), attempt=attempt)
-            assert curve_is_whole(job)
-        for _ in range(len(FIRST) + len(SECOND)):  # a worker sends again from what it knows to be stored
-            tell(job, *TOLD[job.attempt][job.seq : job.seq + 2], attempt=job.attempt)
-            assert curve_is_whole(job)
+            assert curve_has_no_gap(job)
+        for _ in range(len(FIRST) + len(SECOND)):  # a worker sends again what follows the last stored event
+            tell(job, *EVENTS[job.attempt][job.seq : job.seq + 2], attempt=job.attempt)
+            assert curve_has_no_gap(job)
         assert (job.state, job.attempt, job.seq, job.failures) == (State.DONE, 2, len(SECOND), 0)
         assert curve(job) == {i: 2.0 * i for i in range(1, 9)}
         assert [line.step for line in HeldOut.objects.filter(run__job=job)] == [8]
         stored = JobEvent.objects.filter(job=job).order_by("id").values_list("attempt", "seq")
-        assert list(stored) == [(attempt, e["seq"]) for attempt, events in TOLD.items() for e in events]
+        assert list(stored) == [(attempt, e["seq"]) for attempt, events in EVENTS.items() for e in events]
 
 
-def curve_is_whole(job: Job) -> bool:
-    """Never a gap, not even on the way; that no step is there twice, the database sees to."""
+def curve_has_no_gap(job: Job) -> bool:
+    """Return whether the curve has no gap, even halfway; the database itself rejects a repeated step."""
     steps = sorted(curve(job))
     return steps == list(range(1, len(steps) + 1))

@@ -1,4 +1,4 @@
-"""What a refusal leaves behind: nothing. And which pages take more than looking, written down by hand."""
+"""A refusal leaves nothing behind. The pages that need more than the right to view are listed by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from prove_web.api.api import NAMESPACE
 
 from .furnished import furnish
 
-# A page that changes something fails until it is written here, with the least that one has to be allowed.
+# A page that changes something fails until it is listed here with the least permission that it needs.
 MORE_THAN_LOOKING = {
     "member-add": Action.MANAGE,
     "member-change": Action.MANAGE,
@@ -124,7 +124,7 @@ MORE_THAN_LOOKING = {
     "deleted-project-restore": Action.MANAGE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "kept", "queue", "share", "deletion"}
+THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "saved_view", "queue", "share", "deletion"}
 THINGS |= {"rule", "alert", "hook"}
 OURS = (
     *("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "api"),
@@ -134,11 +134,11 @@ Parts = tuple[str, ...]
 
 
 def walk(patterns: list[Any], parts: Parts = ()) -> Iterator[tuple[str, str, Parts]]:
-    """The name and the rule of each page, and what its address names."""
+    """Yield the name, the rule and the address parameters of each page."""
     for each in patterns:
         inner = (*parts, *each.pattern.converters)
         if isinstance(each, URLResolver) and each.namespace == NAMESPACE:
-            continue  # operations of the API: test_api_rules.py asks for those
+            continue  # operations of the API: test_api_rules.py checks those
         if isinstance(each, URLResolver):
             yield from walk(each.url_patterns, inner)
         else:
@@ -173,7 +173,7 @@ def send(client: Client, url: str) -> list[int]:
 
 
 def picture() -> dict[str, list[Any]]:
-    """Every row of ours, but for what the audit log says of files that were taken along, and of tokens."""
+    """Return every row of our tables, except entries of the audit log about exports and tokens."""
     tables: list[type[models.Model]] = [table for label in OURS for table in apps.get_app_config(label).get_models()]
     rows = {table.__name__: list(table.objects.order_by("pk").values()) for table in tables}
     noted = Entry.objects.exclude(did="exported").exclude(content_type__model="apitoken")
@@ -181,27 +181,27 @@ def picture() -> dict[str, list[Any]]:
 
 
 def opens(client: Client, url: str) -> bool:
-    """Whether one of GET and POST is answered as for someone who is welcome; what it does is undone."""
+    """Return whether GET or POST succeeds as for a permitted user, and undo what the request did."""
     with transaction.atomic():
         statuses = send(client, url)
         transaction.set_rollback(True)
     return any(status < 400 or status in (400, 422) for status in statuses)
 
 
-def test_what_takes_more_than_looking_is_written_down() -> None:
+def test_pages_that_need_more_than_viewing_are_listed() -> None:
     assert {name: action for name, action in LEAST.items() if action != Action.VIEW} == MORE_THAN_LOOKING
 
 
 def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
     assert {name for name, rule in RULES.items() if rule == "anyone"} == {
         *("sign-in", "sign-out"),
-        "join",  # whoever has the link of an invitation
+        "join",  # anyone with the link of an invitation
         *("account_login", "mfa_login_webauthn"),
         "mfa_authenticate",  # the second step of signing in, after the password
         *("openid_connect_login", "openid_connect_callback", "socialaccount_login_cancelled"),
-        *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
-        *("shared", "shared-part", "shared-live"),  # whoever has the link
-        *("worker-hello", "worker-next", "worker-tell", "worker-goodbye"),  # these ask for a machine's token
+        *("health", "ready", "metrics"),  # the last needs a token, or a request from this machine
+        *("shared", "shared-part", "shared-live"),  # anyone with the link
+        *("worker-hello", "worker-next", "worker-tell", "worker-goodbye"),  # these need a machine's token
         *("worker-file", "worker-result", "worker-results"),
     }
 

@@ -1,4 +1,4 @@
-"""`manage.py rescore`: what it tells of a run's stored rollouts, and what it refuses in a line."""
+"""`manage.py rescore`: what it prints about a run's stored rollouts, and what it refuses in one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .examples import abstention, chain
 
 @pytest.fixture
 def stored(tmp_path: Path) -> tuple[Path, Path]:
-    """A run's folder with two groups in each of two steps, and the file of its examples."""
+    """Return a run's folder with two groups in each of two steps, and the file of its examples."""
     data, run = tmp_path / "train.jsonl", tmp_path / "run"
     (run / "rollouts").mkdir(parents=True)
     write_lines(data, [chain(), abstention()])
@@ -34,15 +34,15 @@ def said(run: Path, data: Path, *arguments: str, **options: Any) -> str:
     return out.getvalue()
 
 
-def test_means_dead_groups_and_ranks_are_told(stored: tuple[Path, Path]) -> None:
-    told = said(*stored, "--preset", "graduated", "--set", "repeats=0.1")
-    assert "atomic" in told and "repeats" in told
+def test_means_dead_groups_and_ranks_are_printed(stored: tuple[Path, Path]) -> None:
+    output = said(*stored, "--preset", "graduated", "--set", "repeats=0.1")
+    assert "atomic" in output and "repeats" in output
     groups = "2 zero-variance groups before, 2 after (0 became, 0 stopped being zero-variance)"
-    assert f"8 rollouts in 4 groups: {groups}" in told
-    assert "0 of 2 ranked pairs swap their order" in told
+    assert f"8 rollouts in 4 groups: {groups}" in output
+    assert "0 of 2 ranked pairs swap their order" in output
 
 
-def test_the_report_is_json_when_asked_for(stored: tuple[Path, Path]) -> None:
+def test_the_report_is_json_on_request(stored: tuple[Path, Path]) -> None:
     report = json.loads(said(*stored, "--preset", "no_coverage", "--json"))
     assert report["reward"]["coverage"] == 0 and report["groups"] == 4
     assert report["before"]["total"] == pytest.approx((1.3 + 0 + 1 + 1) / 4)

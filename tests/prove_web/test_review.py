@@ -1,4 +1,4 @@
-"""Review in pages: queues made and changed, items answered by two people, adjudicated, and what bad input leaves."""
+"""Review pages: queues are made and changed, two people answer items, a third adjudicates, and bad input is refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def send(client: Client, queue: Queue, position: int = 1, page: str = "review", 
 
 @pytest.fixture
 def pair(project: Project, alice: User, bob: User, mary: User) -> Queue:
-    """A blind queue of three items that take two reviewers each."""
+    """Make a blind queue of three items that take two reviewers each."""
     return queue_of(project, mary, 3, reviewers=2)
 
 
@@ -71,7 +71,7 @@ def test_two_who_differ_are_adjudicated_side_by_side(
     assert rows["", "Verdict"] == (("accept", "reject"), True)
     assert rows["", "How good an example"] == (("5", "5"), False)
     assert rows["Call 1", "Is this call right?"] == (("", "no"), True)
-    assert page.context["sheet"].whole[2].given == ("5",), "what all agree on is filled in"
+    assert page.context["sheet"].overall[2].given == ("5",), "what all agree on is filled in"
     answer = send(client, pair, page="review-adjudicate", a_verdict="fix")
     item = pair.items.get(position=1)
     assert answer.json()["next"] == pair.get_absolute_url()
@@ -85,8 +85,8 @@ def test_an_item_that_is_still_reviewed_cannot_be_adjudicated(pair: Queue, mary:
     page = at("review-adjudicate", pair, 1)
     for answer in (client.get(page), client.post(page, {"action": "complete", "a-verdict": "accept"})):
         assert answer.url == pair.get_absolute_url()
-    told = send(client, pair, page="review-adjudicate")
-    assert told.status_code == 409 and "still being reviewed" in told.json()["fault"]
+    response = send(client, pair, page="review-adjudicate")
+    assert response.status_code == 409 and "still being reviewed" in response.json()["fault"]
     assert not Review.objects.exists()
 
 
@@ -103,24 +103,30 @@ def test_blind_hides_answers_comments_and_reward_until_ones_own_is_complete(
     assert "Never in my life" in after and "alice" in after and "Demonstration reward" in after
 
 
-def test_a_draft_is_kept_as_it_is_typed_and_found_again(pair: Queue, bob: User, as_user: SignIn) -> None:
+def test_a_draft_is_stored_as_typed_and_found_again(pair: Queue, bob: User, as_user: SignIn) -> None:
     client = as_user(bob)
-    told = send(client, pair, action="draft", a_verdict="fix", comment="Half a thou", x_1="{not JSON yet").json()
-    assert told["revision"] == 1 and not told["extra"]
+    saved = send(client, pair, action="draft", a_verdict="fix", comment="Half a thou", x_1="{not JSON yet").json()
+    assert saved["revision"] == 1 and not saved["extra"]
     sheet = client.get(at("review", pair, 1)).context["sheet"]
-    assert (sheet.whole[0].given, sheet.comment, sheet.calls[0].arguments) == (("fix",), "Half a thou", "{not JSON yet")
+    assert (sheet.overall[0].given, sheet.comment, sheet.calls[0].arguments) == (
+        ("fix",),
+        "Half a thou",
+        "{not JSON yet",
+    )
     refused = send(client, pair, a_verdict="fix", x_1="{not JSON yet", revision="1")
     assert refused.status_code == 422 and "JSON object" in refused.json()["faults"]["x-1"]
 
 
-def test_corrected_arguments_are_kept_where_they_differ(pair: Queue, bob: User, as_user: SignIn) -> None:
+def test_corrected_arguments_are_stored_where_they_differ(pair: Queue, bob: User, as_user: SignIn) -> None:
     recorded = chain().steps[0].calls[0].arguments
     send(as_user(bob), pair, a_verdict="fix", x_1=json.dumps({**recorded, "also": "2221"}), x_2=json.dumps(recorded))
-    kept = Review.objects.get().answers["corrected"]
-    assert kept["1"] == {**recorded, "also": "2221"}
+    corrected = Review.objects.get().answers["corrected"]
+    assert corrected["1"] == {**recorded, "also": "2221"}
 
 
-def test_who_saves_over_another_tab_is_told_and_both_texts_are_there(pair: Queue, bob: User, as_user: SignIn) -> None:
+def test_a_save_over_another_tab_is_a_conflict_and_both_texts_are_there(
+    pair: Queue, bob: User, as_user: SignIn
+) -> None:
     client = as_user(bob)
     send(client, pair, action="draft", comment="From the first tab")
     other = send(client, pair, action="draft", comment="From the second tab")
@@ -296,7 +302,7 @@ def test_labels_leave_as_filtered_and_no_cell_is_a_formula(
     assert client.get(at("queue-labels", pair, "xlsx")).status_code == 404
 
 
-def test_progress_tells_what_each_did_and_how_fast(
+def test_progress_lists_what_each_reviewer_did_and_how_fast(
     pair: Queue, alice: User, bob: User, victor: User, as_user: SignIn
 ) -> None:
     for position in (1, 2):
@@ -305,8 +311,8 @@ def test_progress_tells_what_each_did_and_how_fast(
     send(as_user(alice), pair, 2, action="skip")
     page = as_user(victor).get(pair.get_absolute_url())
     people = {person.user.username: person for person in page.context["people"]}
-    told = {name: (one.done, one.skipped, one.conflict, one.median, one.rate) for name, one in people.items()}
-    assert told == {"bob": (2, 0, 1, 45.0, 80.0), "alice": (1, 1, 1, 60.0, 60.0)}
+    rows = {name: (one.done, one.skipped, one.conflict, one.median, one.rate) for name, one in people.items()}
+    assert rows == {"bob": (2, 0, 1, 45.0, 80.0), "alice": (1, 1, 1, 60.0, 60.0)}
     standing = page.context["standing"]
     assert (standing.open, standing.conflict, standing.settled) == (2, 1, 0)
 

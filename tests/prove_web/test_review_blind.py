@@ -1,4 +1,4 @@
-"""What a reviewer of a blind queue sees of a trajectory elsewhere, before and after their own review."""
+"""A reviewer of a blind queue sees less of a trajectory on other pages until their own review is done."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from training_worker.prove.synthesis import drift
 from .examples import abstention, chain, dataset_of
 
 
-def test_the_reward_of_what_one_has_yet_to_review_blind_is_shown_once_that_is_done(
+def test_the_reward_is_hidden_from_a_blind_reviewer_until_their_review_is_done(
     project: Project, mary: User, bob: User, victor: User, as_user: Callable[[User], Client]
 ) -> None:
     (one,) = dataset_of(project, [chain()]).trajectories.all()
     queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"), reviewers=2)
-    told = 'id="reward"'
+    marker = 'id="reward"'
     page, bobs = one.get_absolute_url(), as_user(bob)
-    assert told not in bobs.get(page).text and "what-if/" not in bobs.get(page).text
-    assert told in as_user(mary).get(page).text and told in as_user(victor).get(page).text
+    assert marker not in bobs.get(page).text and "what-if/" not in bobs.get(page).text
+    assert marker in as_user(mary).get(page).text and marker in as_user(victor).get(page).text
     done = {"state": Review.State.DONE, "answers": {"verdict": "accept"}}
     Review.objects.create(item=queue.items.get(), reviewer=bob, **done)
-    assert told in bobs.get(page).text
+    assert marker in bobs.get(page).text
 
 
 def test_who_reviews_blind_does_not_see_an_acceptance_and_accepts_only_in_the_review(
@@ -46,13 +46,13 @@ def test_who_reviews_blind_does_not_see_an_acceptance_and_accepts_only_in_the_re
     ):
         assert "mary" not in page.text and "digest" not in page.text and "in a blind queue" in page.text
     assert one.acceptances.count() == 1
-    told = as_user(mary).get(reverse("acceptance", args=path)).text
-    assert "mary" in told and "digest" in told
+    text = as_user(mary).get(reverse("acceptance", args=path)).text
+    assert "mary" in text and "digest" in text
     Review.objects.create(item=queue.items.get(), reviewer=bob, state=Review.State.DONE, answers={"verdict": "accept"})
     assert "mary" in bobs.get(reverse("acceptance", args=path)).text
 
 
-def test_what_others_mended_is_not_told_before_ones_own_review(
+def test_corrections_of_others_are_hidden_before_ones_own_review(
     project: Project, mary: User, bob: User, as_user: Callable[[User], Client]
 ) -> None:
     (one,) = dataset_of(project, [chain()]).trajectories.all()
@@ -67,16 +67,16 @@ def test_what_others_mended_is_not_told_before_ones_own_review(
     assert other.example in bobs.get(page).text and other.example in bobs.get(one.get_absolute_url()).text
 
 
-def test_a_drift_of_the_reward_is_told_to_a_blind_reviewer_without_the_reward(
+def test_a_blind_reviewer_sees_that_the_reward_drifted_and_not_the_reward(
     project: Project, mary: User, bob: User, as_user: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (one,) = dataset_of(project, [chain()]).trajectories.all()
     queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"))
-    perfect = drift.perfect
-    monkeypatch.setattr(drift, "perfect", lambda example: replace(perfect(example), total=0.125))
+    perfect = drift.compute_ground_truth_reward
+    monkeypatch.setattr(drift, "compute_ground_truth_reward", lambda example: replace(perfect(example), total=0.125))
     page, sent = queue.items.get().get_absolute_url(), {"action": "complete", "a-verdict": "accept"}
-    told = as_user(bob).post(page, sent).text
-    assert "The reward differs." in told and "0.125" not in told and "The reward was" not in told
+    text = as_user(bob).post(page, sent).text
+    assert "The reward differs." in text and "0.125" not in text and "The reward was" not in text
     Queue.objects.update(blind=False)
     assert "The reward was" in as_user(bob).post(page, sent).text
 
@@ -90,7 +90,7 @@ def test_the_verdicts_of_an_open_item_of_a_blind_queue_are_not_beside_the_reward
     queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"), reviewers=2)
     item = queue.items.get()
     Review.objects.create(item=item, reviewer=mary, state=Review.State.DONE, answers={"verdict": "reject"})
-    here, asked = reverse("reward-annotator", args=project.path), {"basis": "reviews", "at": "0.5"}
-    assert as_user(bob).get(here, asked).context["asked"].units == []
+    here, query = reverse("reward-annotator", args=project.path), {"basis": "reviews", "at": "0.5"}
+    assert as_user(bob).get(here, query).context["params"].units == []
     Item.objects.update(state=Item.State.CONFLICT)
-    assert [unit.verdict for unit in as_user(bob).get(here, asked).context["asked"].units] == ["reject"]
+    assert [unit.verdict for unit in as_user(bob).get(here, query).context["params"].units] == ["reject"]

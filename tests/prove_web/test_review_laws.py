@@ -1,4 +1,4 @@
-"""Laws of reviewing, on random walks: three people take, complete, skip and take back, and holds run out."""
+"""Laws of reviewing on random walks: three people take, complete, skip and undo reviews, and holds expire."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.review import assignment, reviewing
+from prove_web.review import assignment, review_services
 from prove_web.review.models import Hold, Item, Review
 
 from .reviewed import given, queue_of
@@ -46,7 +46,7 @@ def reviewing_machine(project: Project, people: dict[str, User]) -> type[RuleBas
                 assert not item.reviews.filter(reviewer=people[who], state__in=assignment.FINISHED).exists()
 
         def here(self, who: str) -> Item | None:
-            """Where someone is, or is sent to now."""
+            """Return the item that someone works on; assign the next one first if there is none."""
             if who not in self.at:
                 self.goes_on(who)
             return self.at.get(who)
@@ -55,7 +55,7 @@ def reviewing_machine(project: Project, people: dict[str, User]) -> type[RuleBas
         def types(self, who: str, text: str) -> None:
             if item := self.here(who):
                 sent = given(item, people[who], comment=text)
-                reviewing.save_draft(item, people[who], sent)
+                review_services.save_draft(item, people[who], sent)
                 self.typed[who, item.position] = sent.read.comment
 
         @rule(who=WHO, verdict=VERDICT)
@@ -63,20 +63,20 @@ def reviewing_machine(project: Project, people: dict[str, User]) -> type[RuleBas
             if item := self.here(who):
                 del self.at[who]
                 comment = self.typed.get((who, item.position), "")
-                kept = reviewing.finish(item, people[who], given(item, people[who], verdict, comment))
-                self.late += kept.extra
+                saved = review_services.finish(item, people[who], given(item, people[who], verdict, comment))
+                self.late += saved.extra
 
         @rule(who=WHO)
         def skips(self, who: str) -> None:
             if item := self.here(who):
                 del self.at[who]
                 comment = self.typed.get((who, item.position), "")
-                reviewing.skip(item, people[who], given(item, people[who], comment=comment))
+                review_services.skip(item, people[who], given(item, people[who], comment=comment))
 
         @rule(who=WHO)
         def takes_back(self, who: str) -> None:
-            if item := reviewing.last_of(self.queue, people[who]):
-                reviewing.undo(item, people[who])
+            if item := review_services.last_of(self.queue, people[who]):
+                review_services.undo(item, people[who])
                 self.at[who] = item
 
         @rule(who=WHO)
@@ -92,10 +92,10 @@ def reviewing_machine(project: Project, people: dict[str, User]) -> type[RuleBas
 
         @invariant()
         def nothing_typed_is_lost(self) -> None:
-            kept = Review.objects.filter(item__queue=self.queue).values_list(
+            stored = Review.objects.filter(item__queue=self.queue).values_list(
                 "reviewer__username", "item__position", "comment"
             )
-            assert {(who, at): text for who, at, text in kept if (who, at) in self.typed} == self.typed
+            assert {(who, at): text for who, at, text in stored if (who, at) in self.typed} == self.typed
 
         @invariant()
         def an_item_is_open_exactly_while_it_needs_reviews(self) -> None:
@@ -118,13 +118,13 @@ def reviewing_machine(project: Project, people: dict[str, User]) -> type[RuleBas
                 self.undone.__exit__(None, None, None)
 
         def goes_to_its_end(self) -> None:
-            """Whoever is left finishes: every item ends settled or in conflict."""
+            """Let everybody finish: every item ends settled or in conflict."""
             Hold.objects.filter(item__queue=self.queue).delete()
             for user in people.values():
                 for item in self.queue.items.filter(reviews__reviewer=user, reviews__state=Review.State.SKIPPED):
-                    reviewing.undo(item, user)
+                    review_services.undo(item, user)
                 while item := assignment.next_item(self.queue, user):
-                    reviewing.finish(item, user, given(item, user, "reject"))
+                    review_services.finish(item, user, given(item, user, "reject"))
             assert not self.queue.items.filter(state=Item.State.OPEN).exists()
 
     return Reviewing

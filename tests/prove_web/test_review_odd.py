@@ -1,4 +1,4 @@
-"""Review under odd schemas, odd timing and odd input: nothing breaks, nothing is lost, and what is said is so."""
+"""Review with odd schemas, timing and input: nothing breaks, nothing is lost, and every message is true."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
-from prove_web.review import forms, reviewing
+from prove_web.review import forms, review_services
 from prove_web.review.create_queue import assign, change, make_queue
 from prove_web.review.models import Acceptance, Item, Queue, Review
 from prove_web.review.question_forms import Editor
@@ -37,18 +37,18 @@ def at(name: str, queue: Queue, *rest: Any) -> str:
 
 
 def gone(project: Project) -> Any:
-    """A data set of one trajectory that only drifts, since its server is gone."""
+    """Return a data set of one trajectory that always drifts, because its server is gone."""
     return dataset_of(project, [replace(chain(), world=WorldRef(chain().world.seed, ("steam_engine",)))])
 
 
 @pytest.mark.parametrize("name", ["turns", "calls", "corrected"])
-def test_a_question_cannot_take_the_name_under_which_other_answers_are_kept(name: str) -> None:
+def test_a_question_cannot_have_a_name_that_other_answers_use(name: str) -> None:
     with pytest.raises(BadSchema, match="is reserved"):
         read_schema({"questions": [VERDICT, {"name": name, "title": "How many", "kind": "rating"}]})
 
 
 @pytest.mark.parametrize("odd", [{"kind": "tags"}, {"scope": "call"}, {"scope": "turn"}, {"required": False}])
-def test_the_verdict_is_one_choice_about_the_whole_that_everyone_makes(odd: dict[str, Any]) -> None:
+def test_the_verdict_is_a_required_single_choice_about_the_trajectory(odd: dict[str, Any]) -> None:
     with pytest.raises(BadSchema, match="a required single choice"):
         read_schema({"questions": [{**VERDICT, **odd}]})
 
@@ -73,12 +73,12 @@ QUESTIONS = st.builds(
 )
 
 
-@drawn(asked=st.lists(QUESTIONS, max_size=3, unique_by=lambda one: one.name))
-def test_the_editor_holds_any_questions_as_they_are(asked: list[Question]) -> None:
-    schema = LabelSchema(questions=(*PLAIN.questions[:1], *asked))
-    editor = Editor.of(schema)
+@drawn(questions=st.lists(QUESTIONS, max_size=3, unique_by=lambda one: one.name))
+def test_the_editor_holds_any_questions_as_they_are(questions: list[Question]) -> None:
+    schema = LabelSchema(questions=(*PLAIN.questions[:1], *questions))
+    editor = Editor.from_schema(schema)
     assert editor.schema() == schema
-    switched = replace(editor, text=editor.text or "").switched()
+    switched = replace(editor, text=editor.text or "").switch_mode()
     assert switched.schema() == schema
 
 
@@ -90,7 +90,7 @@ def test_a_begun_queue_keeps_its_questions_to_the_letter_when_its_name_is_change
     schema = read_schema(schema).model_dump(mode="json")
     queue = queue_of(project, mary, schema=schema)
     item = queue.items.get(position=1)
-    reviewing.save_draft(item, bob, given(item, bob, a_fair="yes, wholly"))
+    review_services.save_draft(item, bob, given(item, bob, a_fair="yes, wholly"))
     form = {"name": "Renamed", "reviewers": "1", "hold_minutes": "15", "how": "all"}
     assert as_user(mary).post(at("queue-edit", queue), form).status_code == 302
     queue.refresh_from_db()
@@ -100,7 +100,7 @@ def test_a_begun_queue_keeps_its_questions_to_the_letter_when_its_name_is_change
 def test_questions_that_someone_answered_meanwhile_are_not_changed(project: Project, mary: User, bob: User) -> None:
     queue = queue_of(project, mary)
     item = queue.items.get(position=1)
-    reviewing.save_draft(item, bob, given(item, bob, comment="Begun"))
+    review_services.save_draft(item, bob, given(item, bob, comment="Begun"))
     change(queue, mary, schema={"questions": [VERDICT]}, name="Renamed")
     queue.refresh_from_db()
     assert (queue.name, queue.schema) == ("Renamed", PLAIN.model_dump(mode="json"))
@@ -125,8 +125,8 @@ def test_taking_back_a_review_leaves_what_drifted_to_an_adjudicator(
 ) -> None:
     queue = queue_of(project, mary, reviewers=1, dataset=gone(project))
     item = queue.items.get()
-    reviewing.finish(item, bob, given(item, bob, "reject"))
-    assert reviewing.finish(item, alice, given(item, alice, "accept")).extra
+    review_services.finish(item, bob, given(item, bob, "reject"))
+    assert review_services.finish(item, alice, given(item, alice, "accept")).extra
     assert as_user(bob).post(at("review-undo", queue), {"position": "1"}).status_code == 302
     item.refresh_from_db()
     assert (item.state, item.verdict) == (Item.State.CONFLICT, "")
@@ -138,11 +138,11 @@ def test_an_adjudicator_who_settles_as_before_takes_the_place_of_who_settled_sin
 ) -> None:
     queue = queue_of(project, mary)
     item = queue.items.get(position=1)
-    reviewing.finish(item, bob, given(item, bob, "reject"))
+    review_services.finish(item, bob, given(item, bob, "reject"))
     for user, verdict in ((mary, "reject"), (alice, "fix"), (mary, "reject")):
-        before = reviewing.mine(item, user, adjudicates=True)
-        sent = reviewing.Submission(saying(item, verdict), before.revision if before else 0, 1.0)
-        reviewing.finish(item, user, sent, adjudicates=True)
+        before = review_services.get_user_review(item, user, adjudicates=True)
+        sent = review_services.Submission(saying(item, verdict), before.revision if before else 0, 1.0)
+        review_services.finish(item, user, sent, adjudicates=True)
         item.refresh_from_db()
         assert (item.settled_by, item.verdict) == (user, verdict)
 
@@ -152,33 +152,33 @@ def test_an_item_that_is_open_again_is_not_settled_by_an_adjudicator_who_was_at_
 ) -> None:
     queue = queue_of(project, mary)
     item = queue.items.get(position=1)
-    reviewing.finish(item, bob, given(item, bob, "reject"))
-    reviewing.undo(item, bob)
-    with pytest.raises(reviewing.Refused, match="undid a review"):
-        reviewing.finish(item, mary, given(item, mary, "accept"), adjudicates=True)
+    review_services.finish(item, bob, given(item, bob, "reject"))
+    review_services.undo(item, bob)
+    with pytest.raises(review_services.ReviewError, match="undid a review"):
+        review_services.finish(item, mary, given(item, mary, "accept"), adjudicates=True)
     for action in ("draft", "complete"):
         form = {"action": action, "a-verdict": "fix", "comment": "Typed", "revision": "0"}
         page = at("review-adjudicate", queue, 1)
-        told = as_user(mary).post(page, form, headers={"Accept": "application/json"})
-        assert told.status_code == 409 and "still being reviewed" in told.json()["fault"]
+        response = as_user(mary).post(page, form, headers={"Accept": "application/json"})
+        assert response.status_code == 409 and "still being reviewed" in response.json()["fault"]
 
 
 def test_the_form_of_a_trajectory_of_many_calls_is_taken(
     project: Project, mary: User, bob: User, as_user: SignIn
 ) -> None:
     """Ten questions of each of thirty calls are more fields than a form usually has."""
-    asked = [{"name": f"q{at}", "title": "?", "scope": "call", "choices": ["yes", "no"]} for at in range(10)]
-    schema = read_schema({"questions": [VERDICT, *asked]})
+    questions = [{"name": f"q{at}", "title": "?", "scope": "call", "choices": ["yes", "no"]} for at in range(10)]
+    schema = read_schema({"questions": [VERDICT, *questions]})
     queue = queue_of(project, mary, schema=schema.model_dump(mode="json"), dataset=long(project, 30))
     fields = {f"c-{call}-q{at}": "yes" for call in range(1, 31) for at in range(10)}
     form = {"action": "draft", "revision": "0", **fields}
-    told = as_user(bob).post(at("review", queue, 1), form, headers={"Accept": "application/json"})
-    assert told.status_code == 200, told.text
+    response = as_user(bob).post(at("review", queue, 1), form, headers={"Accept": "application/json"})
+    assert response.status_code == 200, response.text
     assert len(Review.objects.get().answers["calls"]) == 30
 
 
 def long(project: Project, calls: int) -> Any:
-    """A data set of one trajectory whose first step has so many calls."""
+    """Return a data set of one trajectory whose first step has so many calls."""
     example = chain()
     first = example.steps[0]
     many = replace(first, calls=first.calls[:1] * calls, observations=first.observations[:1] * calls)
@@ -232,21 +232,21 @@ def test_odd_words_in_addresses_and_forms_break_no_page(
 def test_the_labels_of_a_question_named_like_a_column_stand_in_a_column_of_their_own(
     project: Project, mary: User, bob: User, as_user: SignIn
 ) -> None:
-    asked = {"name": "state", "title": "State of it", "choices": ["good", "bad"]}
-    schema = read_schema({"questions": [VERDICT, asked]}).model_dump(mode="json")
+    question = {"name": "state", "title": "State of it", "choices": ["good", "bad"]}
+    schema = read_schema({"questions": [VERDICT, question]}).model_dump(mode="json")
     queue = queue_of(project, mary, schema=schema)
     item = queue.items.get(position=1)
-    reviewing.finish(item, bob, given(item, bob, "reject", a_state="good"))
+    review_services.finish(item, bob, given(item, bob, "reject", a_state="good"))
     head, line = as_user(mary).get(at("queue-labels", queue, "csv")).getvalue().decode().splitlines()
     names = head.split(",")
     assert len(set(names)) == len(names)
     assert dict(zip(names, line.split(","), strict=True))["answer_state"] == "good"
-    [told] = as_user(mary).get(at("queue-labels", queue, "jsonl")).getvalue().decode().splitlines()
-    assert json.loads(told)["answers"]["state"] == "good"
+    [record] = as_user(mary).get(at("queue-labels", queue, "jsonl")).getvalue().decode().splitlines()
+    assert json.loads(record)["answers"]["state"] == "good"
 
 
 def test_nothing_is_reviewed_of_a_data_set_in_the_making(project: Project, mary: User, as_user: SignIn) -> None:
-    """When it fails, its trajectories go, and what people said of them would go with them."""
+    """A data set that fails loses its trajectories, and reviews of them would be lost too."""
     dataset_of(project, [chain()], state=State.RUNNING)
     form = {"name": "Q", "reviewers": "1", "hold_minutes": "15", "how": "all"}
     page = as_user(mary).post(reverse("queue-new", args=project.path), form)
@@ -280,5 +280,5 @@ def test_the_items_before_and_after_are_those_that_are_still_there(
     assert client.get(gone).status_code == 404
     assert client.get(first).context["around"] == {"before": None, "after": 3, "count": 3}
     assert client.get(last).context["around"] == {"before": 1, "after": None, "count": 3}
-    kept = client.post(gone, {"action": "draft", "comment": "typed"}, headers={"Accept": "application/json"})
-    assert kept.status_code == 404, "which the page tells, and keeps what was typed in the browser"
+    response = client.post(gone, {"action": "draft", "comment": "typed"}, headers={"Accept": "application/json"})
+    assert response.status_code == 404, "which the page tells, and keeps what was typed in the browser"

@@ -1,4 +1,4 @@
-"""Which trajectories go into a queue: the rules, on the rows of real trajectories."""
+"""The sampling rules select the trajectories of a queue; the rows are of real trajectories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from mcp_servers.kit.rng import Draw
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Point
 from prove_web.review.models import Item, Queue
-from prove_web.review.sampling import By, How, Row, Sampling, evenly, groups_of, sample, worst
+from prove_web.review.sampling import (
+    Row,
+    Sampling,
+    SamplingMethod,
+    StratificationKey,
+    draw_stratified_sample,
+    groups_of,
+    rank_by_failure_rate,
+    sample,
+)
 from prove_web.trajectories.models import Dataset, Trajectory
 
 from .examples import dataset_of, examples
@@ -28,14 +37,14 @@ ROWS = st.lists(
 ).map(lambda made: [Row(at, kind, steps, tuple(sorted(of)), ()) for at, (kind, steps, of) in enumerate(made)])
 
 
-@given(rows=ROWS, by=st.sampled_from(By), most=st.integers(1, 40), seed=st.integers(0, 9))
+@given(rows=ROWS, by=st.sampled_from(StratificationKey), most=st.integers(1, 40), seed=st.integers(0, 9))
 def test_an_even_draw_takes_each_once_and_no_group_runs_far_ahead(
-    rows: list[Row], by: By, most: int, seed: int
+    rows: list[Row], by: StratificationKey, most: int, seed: int
 ) -> None:
-    drawn = evenly(rows, by, most, Draw(seed))
-    assert drawn == evenly(rows, by, most, Draw(seed))
+    drawn = draw_stratified_sample(rows, by, most, Draw(seed))
+    assert drawn == draw_stratified_sample(rows, by, most, Draw(seed))
     assert len({row.pk for row in drawn}) == len(drawn) == min(most, len(rows))
-    if by != By.SERVER:  # a trajectory of two servers counts for both
+    if by != StratificationKey.SERVER:  # a trajectory of two servers counts for both
         there = Counter(groups_of(row, by)[0] for row in rows)
         taken = Counter(groups_of(row, by)[0] for row in drawn)
         unfinished = [taken[name] for name in there if taken[name] < there[name]]
@@ -44,7 +53,7 @@ def test_an_even_draw_takes_each_once_and_no_group_runs_far_ahead(
 
 def test_the_worst_tool_of_a_trajectory_decides_its_place() -> None:
     rows = [Row(at, "chain", 1, (), tools) for at, tools in enumerate([("a",), ("b", "a"), ("c",), ("b",)])]
-    assert [row.pk for row in worst(rows, {"a": 0.2, "b": 0.6})] == [1, 3, 0]
+    assert [row.pk for row in rank_by_failure_rate(rows, {"a": 0.2, "b": 0.6})] == [1, 3, 0]
 
 
 @pytest.fixture
@@ -52,16 +61,16 @@ def dataset(project: Project) -> Dataset:
     return dataset_of(project, examples())
 
 
-def drawn(project: Project, how: How, **rest: Any) -> list[Trajectory]:
+def sample_trajectories(project: Project, how: SamplingMethod, **rest: Any) -> list[Trajectory]:
     keys = sample(Trajectory.objects.filter(dataset__project=project), Sampling(how, **rest), project)
     found = Trajectory.objects.in_bulk(keys)
     return [found[key] for key in keys]
 
 
 def test_a_seed_draws_the_same_again_and_another_one_others(project: Project, dataset: Dataset) -> None:
-    one, again, other = (drawn(project, How.RANDOM, n=10, seed=seed) for seed in (1, 1, 2))
+    one, again, other = (sample_trajectories(project, SamplingMethod.RANDOM, n=10, seed=seed) for seed in (1, 1, 2))
     assert one == again != other and len({each.pk for each in one}) == 10
-    assert len(drawn(project, How.ALL)) == dataset.trajectories.count()
+    assert len(sample_trajectories(project, SamplingMethod.ALL)) == dataset.trajectories.count()
 
 
 def test_tools_that_fail_in_a_run_bring_their_trajectories(project: Project) -> None:
@@ -69,9 +78,9 @@ def test_tools_that_fail_in_a_run_bring_their_trajectories(project: Project) -> 
     dataset = dataset_of(project, examples())
     tool = next(each.tools for each in dataset.trajectories.exclude(tools="").order_by("pk")).split(",")[0]
     Point.objects.create(run=run, step=1, metrics={"tools": {tool: [10, 9], "rare": [1, 1]}})
-    found = drawn(project, How.FAILING, run=run.number)
+    found = sample_trajectories(project, SamplingMethod.FAILING, run=run.number)
     assert found and all(tool in each.tools.split(",") for each in found)
-    assert drawn(project, How.FAILING, run=99) == []
+    assert sample_trajectories(project, SamplingMethod.FAILING, run=99) == []
 
 
 def test_disagreements_are_conflicts_and_verdicts_against_the_reward(
@@ -88,5 +97,5 @@ def test_disagreements_are_conflicts_and_verdicts_against_the_reward(
         Item.objects.filter(pk=item.pk).update(state=state, verdict=verdict)
         Trajectory.objects.filter(pk=item.trajectory_id).update(reward=reward)
     wanted = [queue.items.get(position=at).trajectory for at in (1, 3, 4)]
-    assert drawn(project, How.DISAGREEMENTS) == wanted
+    assert sample_trajectories(project, SamplingMethod.DISAGREEMENTS) == wanted
     assert Queue.objects.count() == 1

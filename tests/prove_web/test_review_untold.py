@@ -1,4 +1,4 @@
-"""What waits for someone's blind review is told nowhere before it: in lists, searches, files, figures or the API."""
+"""A trajectory that waits for a blind review is hidden until then in lists, searches, files, figures and the API."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.live.socket_permissions import permitted
+from prove_web.live.socket_permissions import get_permitted_users
 from prove_web.review.blinding import SCORES, Blind
-from prove_web.review.comments import say
+from prove_web.review.comments import post_comment
 from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Item, Notification, Queue, Review
-from prove_web.review.reviewing import finish
+from prove_web.review.review_services import finish
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Trajectory
 
@@ -33,19 +33,19 @@ SEARCHES += ("reviewer:mary", "-reviewer:bob", "has:comment", "has:label", "has:
 
 @pytest.fixture
 def waiting(project: Project, mary: User, bob: User) -> Queue:
-    """A trajectory that mary rejected and commented in a blind queue and had accepted in another; bob's turn comes."""
+    """Make a blind queue: mary rejected its trajectory there and accepted it elsewhere; bob has not reviewed it yet."""
     before = queue_of(project, mary, items=1, reviewers=1, blind=False)
     row = before.items.get().trajectory
     finish(before.items.get(), mary, given(before.items.get(), mary, "accept"))
     Trajectory.objects.filter(pk=row.pk).update(**dict.fromkeys(SCORES, REWARD))
     queue = make_queue(project, mary, [row.pk], name="Blind", schema=PLAIN.model_dump(mode="json"), reviewers=2)
     finish(queue.items.get(), mary, given(queue.items.get(), mary, "reject"))
-    say(row, mary, "The second call is odd")
+    post_comment(row, mary, "The second call is odd")
     return queue
 
 
 def read(response: HttpResponse) -> str:
-    """All that an answer says."""
+    """Return the full text of a response, and of the files in an archive."""
     body = b"".join(response.streaming_content) if response.streaming else response.content
     if body[:2] == b"PK":
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
@@ -54,12 +54,12 @@ def read(response: HttpResponse) -> str:
 
 
 def pages(queue: Queue) -> dict[str, str]:
-    """Every address that tells of a trajectory in lists, figures or files."""
+    """Return every address that shows a trajectory in lists, figures or files."""
     path, row = queue.project.path, queue.items.get().trajectory
-    whole, api = reverse("trajectories", args=path), f"/api/v1/{path[0]}/{path[1]}"
+    library, api = reverse("trajectories", args=path), f"/api/v1/{path[0]}/{path[1]}"
     found = {
-        "the library": whole,
-        "the library by reward": f"{whole}?sort=-reward",
+        "the library": library,
+        "the library by reward": f"{library}?sort=-reward",
         "the data set": row.dataset.get_absolute_url(),
         "a sample": reverse("dataset-sample", args=[*path, row.dataset.number]),
         "the trajectory": row.get_absolute_url(),
@@ -90,24 +90,24 @@ def pages(queue: Queue) -> dict[str, str]:
     return found | files | {"a folder": f"{reverse('export', args=path)}?format=huggingface"}
 
 
-def test_nothing_tells_a_reward_or_a_label_before_ones_own_review(
+def test_no_page_shows_a_reward_or_a_label_before_ones_own_review(
     waiting: Queue, bob: User, as_user: Callable[[User], Client]
 ) -> None:
     bobs = as_user(bob)
     for name, address in pages(waiting).items():
         answer = bobs.get(address)
         assert answer.status_code == 200, (name, answer.status_code)
-        told = read(answer)
+        text = read(answer)
         for secret in SECRETS:
-            assert secret not in told, f"{name} tells {secret}"
+            assert secret not in text, f"{name} tells {secret}"
 
 
-def test_after_it_everything_is_told(waiting: Queue, bob: User, as_user: Callable[[User], Client]) -> None:
+def test_after_it_everything_is_visible(waiting: Queue, bob: User, as_user: Callable[[User], Client]) -> None:
     item = waiting.items.get()
     finish(item, bob, given(item, bob, "accept"))
     bobs, addresses = as_user(bob), pages(waiting)
     for name in ("the library", "the data set", "the API's list", "a file of csv", "what if"):
-        assert "0.88" in (told := read(bobs.get(addresses[name]))) or "0.876" in told, name
+        assert "0.88" in (text := read(bobs.get(addresses[name]))) or "0.876" in text, name
     assert "label-accept" in read(bobs.get(addresses["the library"]))
     assert "is odd" in read(bobs.get(addresses["its comments"]))
 
@@ -116,13 +116,13 @@ def test_after_it_everything_is_told(waiting: Queue, bob: User, as_user: Callabl
 def test_no_search_finds_it_by_what_it_earned_or_what_others_say(
     query: str, waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
 ) -> None:
-    whole = reverse("trajectories", args=waiting.project.path)
-    page = as_user(bob).get(whole, {"q": query})
+    library = reverse("trajectories", args=waiting.project.path)
+    page = as_user(bob).get(library, {"q": query})
     assert not page.context["lines"] and "your own review" in page.text
     assert not page.context["facets"] or all(facet.name != "label" for facet in page.context["facets"])
     assert as_user(bob).get(waiting.get_absolute_url(), {"q": query}).context["page"].paginator.count == 0
     assert as_user(bob).get(reverse("export", args=waiting.project.path), {"q": query}).context["count"] == 0
-    assert len(as_user(mary).get(whole, {"q": query}).context["lines"]) == 1
+    assert len(as_user(mary).get(library, {"q": query}).context["lines"]) == 1
 
 
 def test_what_a_search_asks_of_the_conversation_finds_it(
@@ -139,14 +139,14 @@ def test_its_place_in_the_order_by_reward_is_that_of_no_reward(
     other = dataset_of(waiting.project, [abstention()]).trajectories.get()
     Trajectory.objects.filter(pk=other.pk).update(reward=0.1)
     waits = waiting.items.get().trajectory
-    whole = reverse("trajectories", args=waiting.project.path)
+    library = reverse("trajectories", args=waiting.project.path)
 
     def order(user: User, sort: str) -> list[int]:
-        return [line.trajectory.pk for line in as_user(user).get(whole, {"sort": sort}).context["lines"]]
+        return [line.trajectory.pk for line in as_user(user).get(library, {"sort": sort}).context["lines"]]
 
     assert order(mary, "-reward") == [waits.pk, other.pk] and order(mary, "reward") == [other.pk, waits.pk]
     assert order(bob, "-reward") == order(bob, "reward") == [other.pk, waits.pk]
-    (behind,) = as_user(bob).get(whole, {"sort": "reward", "after": other.pk}).context["lines"]
+    (behind,) = as_user(bob).get(library, {"sort": "reward", "after": other.pk}).context["lines"]
     assert behind.trajectory.pk == waits.pk, "and it is found behind a row as well"
 
 
@@ -154,9 +154,9 @@ def test_a_verdict_that_one_may_not_know_narrows_no_list(
     waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
 ) -> None:
     other = waiting.project.queues.order_by("number")[0]
-    asked = {"verdict": "accept"}
-    assert as_user(bob).get(other.get_absolute_url(), asked).context["page"].paginator.count == 0
-    assert as_user(mary).get(other.get_absolute_url(), asked).context["page"].paginator.count == 1
+    query = {"verdict": "accept"}
+    assert as_user(bob).get(other.get_absolute_url(), query).context["page"].paginator.count == 0
+    assert as_user(mary).get(other.get_absolute_url(), query).context["page"].paginator.count == 1
     export = reverse("export", args=waiting.project.path)
     assert as_user(bob).get(export, {"queue": other.number, "verdict": "accept"}).context["count"] == 0
 
@@ -174,11 +174,11 @@ def test_the_labels_of_what_waits_for_a_maintainer_are_not_in_their_files(
     assert "mary" in read(as_user(alice).get(labels))
 
 
-def test_the_socket_does_not_tell_that_others_comment(waiting: Queue, bob: User, mary: User) -> None:
+def test_the_socket_does_not_send_that_others_comment(waiting: Queue, bob: User, mary: User) -> None:
     topic = ("trajectory", str(waiting.items.get().trajectory_id))
-    assert permitted(topic, [bob.pk, mary.pk]) == {mary.pk}
+    assert get_permitted_users(topic, [bob.pk, mary.pk]) == {mary.pk}
     finish(waiting.items.get(), bob, given(waiting.items.get(), bob, "accept"))
-    assert permitted(topic, [bob.pk, mary.pk]) == {bob.pk, mary.pk}
+    assert get_permitted_users(topic, [bob.pk, mary.pk]) == {bob.pk, mary.pk}
 
 
 def test_agreement_is_counted_without_what_waits(
@@ -192,8 +192,8 @@ def test_agreement_is_counted_without_what_waits(
     assert as_user(bob).get(page).context["rows"] == []
     assert {figures.units for _, figures in as_user(mary).get(page).context["rows"]} == {1}
     assert as_user(bob).get(f"{API}/review/agreement").json()["questions"] == []
-    told = as_user(mary).get(f"{API}/review/agreement").json()["questions"]
-    assert {each["figures"]["units"] for each in told} == {1}
+    questions = as_user(mary).get(f"{API}/review/agreement").json()["questions"]
+    assert {each["figures"]["units"] for each in questions} == {1}
 
 
 def test_the_reward_is_held_against_people_without_it(
@@ -205,7 +205,7 @@ def test_the_reward_is_held_against_people_without_it(
         assert 1 in {part["units"] for part in as_user(mary).get(address).json()}
 
 
-def test_a_look_at_what_becomes_of_it_tells_no_reward_even_unchanged(
+def test_a_preview_of_a_fix_shows_no_reward_even_unchanged(
     waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
 ) -> None:
     row = waiting.items.get().trajectory
@@ -213,9 +213,9 @@ def test_a_look_at_what_becomes_of_it_tells_no_reward_even_unchanged(
     for user, known in ((bob, False), (mary, True)):
         client = as_user(user)
         answer = client.post(f"{address}/try", client.get(address).json(), content_type="application/json")
-        told = answer.json()
-        assert told["same"] and not told["held"]["problem"], told
-        assert (bool(told["held"]["reward"]), bool(told["before"])) == (known, known), user
+        preview = answer.json()
+        assert preview["same"] and not preview["held"]["problem"], preview
+        assert (bool(preview["held"]["reward"]), bool(preview["before"])) == (known, known), user
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_look_at_what_becomes_of_it_tells_no_reward_even_unchanged(
         ({"query": "", "dataset": None}, {"how": "disagreements", "n": 1, "side": "low", "threshold": 0.4321}, "0.432"),
     ],
 )
-def test_what_its_queue_was_drawn_by_is_told_after_ones_own_review(
+def test_the_sampling_of_its_queue_is_visible_after_ones_own_review(
     source: dict[str, object],
     sampling: dict[str, object],
     secret: str,
@@ -243,7 +243,7 @@ def test_what_its_queue_was_drawn_by_is_told_after_ones_own_review(
     assert as_user(bob).get(addresses[1]).json()["source"] == source
 
 
-def test_whom_it_waits_for_again_does_not_hear_that_they_were_overruled(
+def test_a_reviewer_with_another_pending_review_of_it_does_not_hear_of_being_overruled(
     waiting: Queue, project: Project, bob: User, mary: User, alice: User
 ) -> None:
     item = waiting.items.get()
@@ -252,10 +252,10 @@ def test_whom_it_waits_for_again_does_not_hear_that_they_were_overruled(
     finish(item, alice, given(item, alice, "fix"), adjudicates=True)
     overruled = Notification.objects.filter(text__contains="adjudicated item")
     assert {*overruled.values_list("user__username", flat=True)} == {"mary"}
-    assert Blind(bob, project).among([item.trajectory_id]) and again.blind
+    assert Blind(bob, project).find_hidden_ids([item.trajectory_id]) and again.blind
 
 
-def test_a_comment_that_one_may_not_know_of_is_none_to_whoever_guesses_its_number(
+def test_a_hidden_comment_is_not_found_by_its_number(
     waiting: Queue, bob: User, as_user: Callable[[User], Client]
 ) -> None:
     row, client = waiting.items.get().trajectory, as_user(bob)
@@ -277,11 +277,11 @@ def test_the_list_of_comments_is_the_same_whether_others_say_something_or_not(
     row = waiting.items.get().trajectory
     address = f"{reverse('comments', args=[*waiting.project.path, row.dataset.number, row.example])}?part=list"
     before = as_user(bob).get(address, headers={"HX-Request": "true"}).text
-    say(row, mary, "And the third")
+    post_comment(row, mary, "And the third")
     assert as_user(bob).get(address, headers={"HX-Request": "true"}).text == before
 
 
-def test_an_edit_of_it_does_not_say_of_what_it_is_one(
+def test_an_edit_of_it_does_not_name_its_original(
     waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
 ) -> None:
     row = waiting.items.get().trajectory
@@ -297,8 +297,8 @@ def test_an_edit_of_it_does_not_say_of_what_it_is_one(
     assert row.example in as_user(mary).get(edit.get_absolute_url()).text
     assert row.example not in as_user(bob).get(edit.get_absolute_url()).text
     for query in (f"parent:{row.example}", "has:parent", "has:edit"):
-        whole = reverse("trajectories", args=waiting.project.path)
-        assert not as_user(bob).get(whole, {"q": query}).context["lines"], query
+        library = reverse("trajectories", args=waiting.project.path)
+        assert not as_user(bob).get(library, {"q": query}).context["lines"], query
     edit.origin = {"edited": {}}
     edit.save()
     corrections = f"/api/v1/{waiting.project.path[0]}/{waiting.project.path[1]}/corrections"
@@ -313,6 +313,6 @@ def test_who_skipped_what_others_then_disagreed_about_may_see_it_once_the_queue_
     item = queue.items.get()
     Review.objects.create(item=item, reviewer=bob, state=Review.State.SKIPPED)
     Item.objects.update(state=Item.State.CONFLICT)
-    assert Blind(bob, project).among([item.trajectory_id])
+    assert Blind(bob, project).find_hidden_ids([item.trajectory_id])
     Queue.objects.update(closed_at="2026-01-01T00:00Z")
     assert not Blind(bob, project).any

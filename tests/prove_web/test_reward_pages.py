@@ -1,4 +1,4 @@
-"""Rewards of any form on the pages: what a total is the sum of, the ledger of one's own weights, a reward in words."""
+"""Rewards of any form on the pages: the parts of a total, the ledger under custom weights, and a reward in words."""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.credit import ledger
-from prove_web.experiments.reward_config import said, scored_at, scored_by, short, top
+from prove_web.experiments.reward_config import compute_max_reward, describe_reward, scored_at, scored_by, short
 from prove_web.experiments.reward_fields import TITLES
 from prove_web.experiments.rollouts import groups_of
 from prove_web.trajectories.breakdown import parts_of
@@ -42,7 +42,7 @@ CONFIGS = st.builds(
 
 
 def attempts(example: Example) -> list[Rollout]:
-    """From flawless to hopeless: whole, with a step left out, with a wrong value, again and again, and silent."""
+    """Return attempts: complete, a call left out, a wrong value, repeated calls, an unknown tool, and no call."""
     calls = [call for step in example.steps for call in step.calls]
     wrong = ToolCall(calls[0].name, dict.fromkeys(calls[0].arguments or {}, "other"))
     return [
@@ -82,12 +82,12 @@ def test_the_ledger_of_the_papers_form_adds_up_under_any_weights(config: RewardC
     }
     for column, (name, points, _) in enumerate(book.totals):
         entries = [entry for line in book.lines if (entry := line.entries[column])]
-        told = sum(e.earned for e in entries) - (sum(e.lost for e in entries) if name == "efficiency" else 0)
-        assert told == pytest.approx(points, abs=1e-9), name
+        total = sum(e.earned for e in entries) - (sum(e.lost for e in entries) if name == "efficiency" else 0)
+        assert total == pytest.approx(points, abs=1e-9), name
 
 
 @pytest.mark.parametrize("step", [1, 3, 5])
-def test_a_share_of_the_trace_that_moves_is_told_as_it_stood_at_the_step(project: Project, step: int) -> None:
+def test_a_trace_weight_that_changes_has_its_value_at_the_step(project: Project, step: int) -> None:
     run = run_of(project, [0.5], config={"max_steps": 5, "reward": asdict(PRESETS["trace_state_linear"])})
     config, example = scored_at(run, step), chain()
     assert config.tau == pytest.approx(0.9 - 0.8 * (step - 1) / 5)
@@ -111,12 +111,12 @@ def test_a_share_of_the_trace_that_moves_is_told_as_it_stood_at_the_step(project
         ({"coverag": 1}, "The reward is invalid: there is no coverag"),
     ],
 )
-def test_a_reward_is_told_by_its_name_or_by_what_is_different(given: dict[str, object] | None, words: str) -> None:
-    assert said(given).startswith(words) and bool(words) == bool(said(given))
+def test_a_reward_is_described_by_its_name_or_its_differences(given: dict[str, object] | None, words: str) -> None:
+    assert describe_reward(given).startswith(words) and bool(words) == bool(describe_reward(given))
 
 
 def test_every_reward_with_a_name_is_called_by_it() -> None:
-    assert {said(asdict(one)) for name, one in PRESETS.items() if name != "paper"} == {
+    assert {describe_reward(asdict(one)) for name, one in PRESETS.items() if name != "paper"} == {
         short(name) for name in TITLES if name != "paper"
     }
 
@@ -168,7 +168,7 @@ def test_the_strip_of_a_group_ends_at_the_most_a_rollout_of_the_run_can_earn(pro
         made = [scored(example, one, scored_by(run)) for one in (good(example), attempts(example)[-1])]
         keep_rollouts(run, 1, made)
         (group,) = groups_of(run, 1)
-        assert top(run) == group.top == pytest.approx(most)
+        assert compute_max_reward(run) == group.top == pytest.approx(most)
         largest = scored_by(run).largest
         assert group.dots[0][0] == pytest.approx(100 * largest / max(largest, 1.0), abs=0.01)
         for name, last in (("rollouts", 1), ("run-example", example.id)):

@@ -1,4 +1,4 @@
-"""Runs that were scored by different rewards are kept apart, with a notice, where their training rewards would meet."""
+"""Pages do not compare the training rewards of runs that were scored by different rewards, and a notice says so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.compare.component_diff import components
 from prove_web.experiments.compare.params import load_runs
 from prove_web.experiments.models import Run, RunKind
-from prove_web.experiments.reward_scale import definitions, rescored, same_reward
+from prove_web.experiments.reward_scale import build_rescore_query, definitions, same_reward
 from prove_web.experiments.summary_tiles import figures
 from prove_web.experiments.what_if.params import parse_params
 
@@ -55,8 +55,8 @@ def test_rewards_are_the_same_where_what_is_left_out_is_the_default(project: Pro
 def test_a_tile_shows_no_difference_to_a_run_of_another_reward_and_the_page_says_why(
     paper: Run, own: Run, client: Client
 ) -> None:
-    shown = {tile.metric.name: tile for tile in figures(own, paper)[0]}
-    assert not shown["reward"].base_text and shown["tool_failures"].base_text, "only what the reward decides is not"
+    tiles = {tile.metric.name: tile for tile in figures(own, paper)[0]}
+    assert not tiles["reward"].base_text and tiles["tool_failures"].base_text, "only what the reward decides is not"
     page = client.get(own.get_absolute_url())
     text = " ".join(page.text.split())
     assert NOTICE in text and f"vs. run {paper.number}" not in text
@@ -66,9 +66,9 @@ def test_a_tile_shows_no_difference_to_a_run_of_another_reward_and_the_page_says
 
 def test_the_notice_leads_to_both_runs_under_one_reward(project: Project, paper: Run, own: Run) -> None:
     run_of(project, [0.5])  # the newest
-    want = parse_params(project, dict(pair.split("=") for pair in rescored(own, paper).split("&")))
+    want = parse_params(project, dict(pair.split("=") for pair in build_rescore_query(own, paper).split("&")))
     assert (want.config.validity, want.config.coverage, want.fault) == (1.0, 0.25, "")
-    assert rescored(paper, own).startswith(f"of=run-{own.number}&")
+    assert build_rescore_query(paper, own).startswith(f"of=run-{own.number}&")
 
 
 def test_a_comparison_of_different_rewards_says_so_and_takes_no_difference_of_them(

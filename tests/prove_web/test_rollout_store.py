@@ -1,4 +1,4 @@
-"""The rollouts of a whole run: told once, found over all steps, and there when the worker's machine is not."""
+"""The rollouts of a full run: indexed once, found over all steps, and available without the worker's machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from training_worker.prove.store.uploader import bring
 from training_worker.prove.trajectory import Example, Rollout, ToolCall
 
 from .examples import abstention, chain, dataset_of
-from .story import Told, event, run_job, step
+from .story import Event, event, run_job, step
 from .trained import calling, good, keep_old_rollouts, keep_rollouts, run_of, saying
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +65,7 @@ def broken(example: Example) -> Rollout:
 
 
 def fill(run: Run) -> dict[int, list[Rollout]]:
-    """Four steps of different rollouts; in the second one group is void."""
+    """Store four steps of different rollouts; one group of the second step is void."""
     steps = {
         1: [lazy(chain()), failing(chain()), good(abstention()), cut(abstention())],
         2: [good(chain()), broken(chain()), good(abstention()), good(abstention())],
@@ -87,11 +87,11 @@ def text_of(client: Client, url: str, status: int = 200) -> str:
     return answer.content.decode()
 
 
-# what is told
+# what a worker reports
 
 
-def told(seq: int, number: int, *rewards: float) -> Told:
-    """What a worker tells of a step with one group."""
+def rollouts_event(seq: int, number: int, *rewards: float) -> Event:
+    """Return the event that a worker reports for a step with one group."""
     group = {"number": 1, "first": 1, "example": "one", "reward": list(rewards), "advantage": list(rewards)}
     group |= {name: [0 for _ in rewards] for name in ("failed_calls", "model_tokens")}
     group |= {"end": ["answered" for _ in rewards], "tools": [["look"] for _ in rewards]}
@@ -104,14 +104,18 @@ def index(run: Run) -> dict[int, list[float]]:
 
 
 @pytest.mark.usefixtures("broker")
-def test_what_is_told_of_a_step_is_indexed_and_told_again_replaces_itself(project: Project) -> None:
+def test_the_rollouts_of_a_step_are_indexed_and_a_repeated_event_replaces_them(project: Project) -> None:
     job = run_job(project)
     run = Run.objects.get(job=job)
-    record(str(job.id), 1, [told(1, 1, 0.1), step(2, 1), told(3, 2, 0.2, 0.4), step(4, 2), told(5, 1, 0.3)])
+    record(
+        str(job.id),
+        1,
+        [rollouts_event(1, 1, 0.1), step(2, 1), rollouts_event(3, 2, 0.2, 0.4), step(4, 2), rollouts_event(5, 1, 0.3)],
+    )
     assert index(run) == {1: [0.3], 2: [0.2, 0.4]}
     row = RolloutGroup.objects.get(run=run, step=2)
     assert (row.size, row.low, row.high, row.tools, row.ends) == (2, 0.2, 0.4, ",look,", ",answered,")
-    assert [one.step for one in run.kept.all()] == [1, 2]
+    assert [one.step for one in run.stored_steps.all()] == [1, 2]
     stored = JobEvent.objects.filter(job=job, kind="rollouts").first()
     assert stored.data["file"] == "step-000001.parquet" and "groups" not in stored.data
 
@@ -120,15 +124,15 @@ def test_what_is_told_of_a_step_is_indexed_and_told_again_replaces_itself(projec
 def test_going_back_voids_the_rollouts_that_came_after(project: Project) -> None:
     job = run_job(project)
     run = Run.objects.get(job=job)
-    record(str(job.id), 1, [told(1, 1, 0.1), told(2, 2, 0.2), told(3, 3, 0.3)])
-    record(str(job.id), 1, [told(4, 4, 0.4), event(5, "rewound", step=1), told(6, 2, 0.9)])
+    record(str(job.id), 1, [rollouts_event(1, 1, 0.1), rollouts_event(2, 2, 0.2), rollouts_event(3, 3, 0.3)])
+    record(str(job.id), 1, [rollouts_event(4, 4, 0.4), event(5, "rewound", step=1), rollouts_event(6, 2, 0.9)])
     assert index(run) == {1: [0.1], 2: [0.9]}
     assert list(StepRollouts.objects.filter(run=run).values_list("step", flat=True)) == [1, 2]
 
 
 def test_a_step_that_is_void_is_said_not_to_be_done(run: Run, victors: Client) -> None:
     keep_rollouts(run, 4, [good(chain()), lazy(chain())])
-    run.kept.all().delete()
+    run.stored_steps.all().delete()
     run.points.filter(step__gt=2).delete()
     (run.job.out / "rollouts" / "step-000004.parquet").unlink()
     assert "has not reached step 4; it is at step 2" in text_of(victors, address(run, "rollouts", 4), 404)
@@ -139,7 +143,7 @@ def test_a_step_that_is_void_is_said_not_to_be_done(run: Run, victors: Client) -
 
 @pytest.fixture
 def far(run: Run, settings: LazySettings, tmp_path: Path) -> Storage:
-    """The storage that the run's worker brings its rollouts to."""
+    """Return the storage to which the run's worker uploads its rollouts."""
     settings.PROVE_STORAGE = f"file://{tmp_path / 'far'}"
     return Storage(settings.PROVE_STORAGE) / str(run.job_id) / "rollouts"
 
@@ -165,16 +169,16 @@ def test_the_tokens_of_two_runs_are_not_mistaken_for_each_other(
         keep_rollouts(one, 4, [saying(chain(), word), lazy(chain())])
         bring(one.job.out / "rollouts", Storage(settings.PROVE_STORAGE) / str(one.job_id) / "rollouts")
         shutil.rmtree(one.job.folder)
-    shown = [text_of(victors, address(one, "rollout-tokens", 4, 1)) for one in (run, other)]
-    assert [(text.count(">z</span>"), text.count(">q</span>")) for text in shown] == [(4, 0), (0, 3)]
+    pages = [text_of(victors, address(one, "rollout-tokens", 4, 1)) for one in (run, other)]
+    assert [(text.count(">z</span>"), text.count(">q</span>")) for text in pages] == [(4, 0), (0, 3)]
 
 
-def test_a_file_here_that_is_not_the_one_told_of_is_not_shown(run: Run, victors: Client, far: Storage) -> None:
+def test_a_local_file_with_another_digest_is_not_displayed(run: Run, victors: Client, far: Storage) -> None:
     keep_rollouts(run, 4, [good(chain()), lazy(chain())])
     bring(run.job.out / "rollouts", far)
-    keep_old = run.kept.get(step=4).digest
-    keep_rollouts(run, 4, [good(abstention()), good(abstention())])  # a worker that is void writes on
-    run.kept.filter(step=4).update(digest=keep_old)
+    keep_old = run.stored_steps.get(step=4).digest
+    keep_rollouts(run, 4, [good(abstention()), good(abstention())])  # a worker of a void attempt goes on writing
+    run.stored_steps.filter(step=4).update(digest=keep_old)
     assert chain().id in text_of(victors, address(run, "rollouts", 4))
 
 
@@ -232,7 +236,7 @@ def test_a_query_finds_the_rollouts_it_holds_of_and_no_other(
 ) -> None:
     steps = fill(run)
     wanted = [(number, place) for number, place, one in brute(steps) if holds(number, one)]
-    assert [(hit.step, hit.index) for hit in SearchResults(run, Query.of(query))] == wanted
+    assert [(hit.step, hit.index) for hit in SearchResults(run, Query.parse_text(query))] == wanted
 
 
 BOUNDS = st.tuples(st.sampled_from(NUMBERS), st.sampled_from(list(SIGNS)), st.sampled_from([-0.5, 0, 0.5, 1, 1.3, 3]))
@@ -243,33 +247,33 @@ BOUNDS = st.tuples(st.sampled_from(NUMBERS), st.sampled_from(list(SIGNS)), st.sa
 def test_narrowing_down_in_the_database_loses_nothing(run: Run, bounds: list[tuple[str, str, float]]) -> None:
     if not run.groups.exists():
         fill(run)
-    query = Query.of(" ".join(f"{name}{sign}{value:g}" for name, sign, value in bounds))
+    query = Query.parse_text(" ".join(f"{name}{sign}{value:g}" for name, sign, value in bounds))
     assert not query.strange and set(LOOKUPS) == set(SIGNS)
     assert list(SearchResults(run, query)) == [hit for hit in SearchResults(run, Query()) if holds_of(query, hit)]
 
 
 def holds_of(query: Query, hit: Hit) -> bool:
-    told = {**vars(hit), "calls": len(hit.tools)}
-    return all(told[name] is not None and SIGNS[sign](told[name], bound) for name, sign, bound in query.bounds)
+    values = {**vars(hit), "calls": len(hit.tools)}
+    return all(values[name] is not None and SIGNS[sign](values[name], bound) for name, sign, bound in query.bounds)
 
 
 def test_the_page_finds_orders_and_leads_to_each_rollout(run: Run, victors: Client) -> None:
     fill(run)
     url = address(run, "run-rollouts")
 
-    def shown(query: str) -> list[Hit]:
+    def hits(query: str) -> list[Hit]:
         return list(victors.get(url + query).context["page"].object_list)
 
-    assert len(shown("")) == 12
-    best = [hit.reward for hit in shown("?order=-reward")]
+    assert len(hits("")) == 12
+    best = [hit.reward for hit in hits("?order=-reward")]
     assert best[-1] is None and best[:-1] == sorted(best[:-1], reverse=True)
-    assert [hit.step for hit in shown("?order=-step&q=step%3E2")] == [4, 4, 3, 3]
+    assert [hit.step for hit in hits("?order=-step&q=step%3E2")] == [4, 4, 3, 3]
     text = text_of(victors, url + "?q=end:tokens+step:3", 422)
     assert "<code>step:3</code>" in text and "is not a valid filter" in text
     assert address(run, "rollout", 3, 1) in text_of(victors, url + "?q=end:tokens")
     assert "No matching rollouts" in text_of(victors, url + "?q=tool:nothing")
     assert "&lt;script&gt;" in text_of(victors, url + "?q=<script>", 422)
-    assert len(shown(f"?q=step%3C{'9' * 400}")) == 12 and not shown(f"?q=step%3E={'9' * 30}")
+    assert len(hits(f"?q=step%3C{'9' * 400}")) == 12 and not hits(f"?q=step%3E={'9' * 30}")
 
 
 def test_one_conversation_is_followed_over_the_run(run: Run, victors: Client) -> None:
@@ -285,7 +289,7 @@ def test_one_conversation_is_followed_over_the_run(run: Run, victors: Client) ->
     assert "has not used it" in text_of(victors, address(run, "run-example", "nothing"))
 
 
-def test_pages_over_a_whole_run_ask_a_fixed_number_of_questions(
+def test_pages_over_a_full_run_take_a_fixed_number_of_queries(
     run: Run, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(1, 31):
@@ -303,7 +307,7 @@ def test_a_run_without_an_index_says_where_its_rollouts_are(run: Run, victors: C
 # tokens
 
 
-def test_tokens_are_shown_on_request_with_what_the_model_wrote_marked(run: Run, victors: Client) -> None:
+def test_tokens_are_displayed_on_request_with_those_of_the_model_marked(run: Run, victors: Client) -> None:
     evil = "<script>alert(1)</script>"
     keep_rollouts(run, 4, [saying(chain(), evil, "Done.", "Done."), lazy(chain())])
     url = address(run, "rollout-tokens", 4, 1)
@@ -327,7 +331,7 @@ def test_many_tokens_come_in_parts(run: Run, victors: Client) -> None:
 
 
 @pytest.mark.parametrize(("keeps", "says"), [("last", "of the newest step only"), ("none", "of no step")])
-def test_tokens_that_were_not_kept_say_which_are(keeps: str, says: str, run: Run, victors: Client) -> None:
+def test_a_page_without_tokens_says_which_are_stored(keeps: str, says: str, run: Run, victors: Client) -> None:
     run.config |= {"keep_tokens": keeps}
     run.save()
     fill(run)

@@ -54,7 +54,7 @@ def read(client: Client, url: str) -> str:
 
 
 def lazy(example: Example) -> Rollout:
-    """A policy that says it is done and calls nothing."""
+    """Return the rollout of a policy that says it is done and calls nothing."""
     return saying(example, *("Done." for _ in example.turns))
 
 
@@ -80,22 +80,22 @@ def test_a_group_with_a_failure_that_is_not_the_policys_is_void(run: Run, victor
     assert "banking: KeyError" in read(victors, page(run, 2))
 
 
-def test_groups_are_shown_side_by_side_ordered_and_narrowed_by_the_address(run: Run, victors: Client) -> None:
+def test_groups_stand_side_by_side_sorted_and_filtered_by_the_address(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, [good(abstention()), good(abstention()), good(chain()), lazy(chain())])
 
-    def shown(query: str = "") -> list[int]:
+    def numbers(query: str = "") -> list[int]:
         return [group.number for group in victors.get(page(run) + query).context["groups"]]
 
-    assert shown() == [1, 2]
-    assert shown("?sort=spread") == [2, 1]
-    assert shown("?sort=worst") == [2, 1]
-    assert shown("?sort=best") == [1, 2]
-    assert shown("?only=signal") == [2]
-    assert shown("?sort=nonsense&only=nonsense") == [1, 2]
+    assert numbers() == [1, 2]
+    assert numbers("?sort=spread") == [2, 1]
+    assert numbers("?sort=worst") == [2, 1]
+    assert numbers("?sort=best") == [1, 2]
+    assert numbers("?only=signal") == [2]
+    assert numbers("?sort=nonsense&only=nonsense") == [1, 2]
     assert "1 of 2, 50 %" in read(victors, page(run))
 
 
-def test_the_groups_of_a_step_cost_a_fixed_number_of_questions(
+def test_the_groups_of_a_step_take_a_fixed_number_of_queries(
     run: Run, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     keep_rollouts(run, STEP, [good(chain()), lazy(chain())] * 12)
@@ -121,7 +121,7 @@ def test_rollouts_that_are_not_there_say_why(step: int, said: str, run: Run, vic
         (keep_old_rollouts, "step-000001.jsonl", "cannot be read"),
     ],
 )
-def test_a_file_that_is_missing_or_damaged_says_so_without_telling_where_it_lies(
+def test_a_missing_or_damaged_file_is_reported_without_its_path(
     keep: Callable[..., None], name: str, says: str, run: Run, victors: Client
 ) -> None:
     keep(run, 1, [good(abstention())] * 2)
@@ -135,7 +135,7 @@ def test_a_file_that_is_missing_or_damaged_says_so_without_telling_where_it_lies
     assert victors.get(page(run, 1, step=1)).status_code == 404
 
 
-def test_the_rollouts_of_a_run_without_a_store_are_shown_as_ever(run: Run, victors: Client) -> None:
+def test_the_rollouts_of_a_run_without_a_store_look_the_same(run: Run, victors: Client) -> None:
     made = [good(chain()), lazy(chain()), good(abstention()), good(abstention())]
     keep_old_rollouts(run, STEP, made)
     old, old_pages = groups_of(run, STEP), [read(victors, page(run, index)) for index in (None, 2)]
@@ -146,7 +146,7 @@ def test_the_rollouts_of_a_run_without_a_store_are_shown_as_ever(run: Run, victo
 
 
 def tidied(text: str) -> str:
-    """A page without what is new each time it is made."""
+    """Return a page without the parts that change at each request."""
     return re.sub(r'nonce="[^"]*"|csrfmiddlewaretoken" value="[^"]*"|"X-CSRFToken": "[^"]*"', "", text)
 
 
@@ -158,7 +158,7 @@ def test_the_advantage_is_the_one_it_was_trained_with(run: Run) -> None:
     assert [member.advantage for member in group.members] == pytest.approx(expected)
 
 
-def test_a_rollout_shows_its_conversation_its_siblings_and_what_it_was_asked(run: Run, victors: Client) -> None:
+def test_a_rollout_shows_its_conversation_its_siblings_and_its_example(run: Run, victors: Client) -> None:
     example = chain()
     keep_rollouts(run, STEP, [good(example), lazy(example)])
     text = read(victors, page(run, 1))
@@ -179,7 +179,7 @@ def test_what_a_model_says_is_text_and_never_markup(run: Run, victors: Client) -
         assert "alert(1)" in text or url == page(run)
 
 
-def test_a_rollout_whose_example_is_gone_is_shown_all_the_same(run: Run, victors: Client) -> None:
+def test_a_rollout_whose_example_is_gone_still_opens(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, [good(chain()), lazy(chain())])
     run.dataset.trajectories.all().delete()
     assert "no longer in the dataset" in read(victors, page(run))
@@ -212,7 +212,7 @@ def test_an_abstention_has_no_ledger() -> None:
 
 
 def played(example: Example, order: list[tuple[int, int, bool]]) -> Rollout:
-    """The ground truth's calls in some order, some at a lower level, some with another value."""
+    """Return a rollout of the ground truth's calls in some order, some at a lower level, some with another value."""
     calls = [call for step in example.steps for call in step.calls]
     made = []
     for place, level, spoil in order:
@@ -238,6 +238,6 @@ def test_the_points_of_the_ledger_add_up_to_the_reward(which: int, order: list[t
     book = ledger(made, example)
     for column, (name, points, _) in enumerate(book.totals):
         entries = [line.entries[column] for line in book.lines if line.entries[column]]
-        told = sum(e.earned for e in entries) - (sum(e.lost for e in entries) if name == "efficiency" else 0)
-        assert isclose(told, points, abs_tol=1e-9), name
+        total = sum(e.earned for e in entries) - (sum(e.lost for e in entries) if name == "efficiency" else 0)
+        assert isclose(total, points, abs_tol=1e-9), name
     assert isclose(sum(points for _, points, _ in book.totals), made.reward.total, abs_tol=1e-9)

@@ -61,9 +61,9 @@ def test_a_token_that_makes_no_sense_is_not_made(furnished: dict[str, Any], word
 
 
 def test_a_run_is_launched_stopped_resumed_and_exported(furnished: dict[str, Any], tmp_path: Path) -> None:
-    told = said("launch_run", "acme/demo", "--as", "mary", "--clone", 1, "--set", "name=Slower", "learning_rate=1e-6")
+    output = said("launch_run", "acme/demo", "--as", "mary", "--clone", 1, "--set", "name=Slower", "learning_rate=1e-6")
     run = Run.objects.get(name="Slower")
-    assert str(run.job_id) in told and run.config["learning_rate"] == 1e-6 and run.job.created_by.username == "mary"
+    assert str(run.job_id) in output and run.config["learning_rate"] == 1e-6 and run.job.created_by.username == "mary"
     assert "stopped" in said("stop_run", "acme/demo", run.number)
     assert "queued" in said("resume_run", "acme/demo", run.number)
     said("stop_run", "acme/demo", run.number, "--now")
@@ -73,7 +73,7 @@ def test_a_run_is_launched_stopped_resumed_and_exported(furnished: dict[str, Any
         said("resume_run", "acme/demo", 1)
 
 
-def test_a_runs_export_has_all_that_it_told(furnished: dict[str, Any], tmp_path: Path) -> None:
+def test_a_runs_export_has_its_points_and_its_rollouts(furnished: dict[str, Any], tmp_path: Path) -> None:
     said("export_run", "acme/demo", 1, tmp_path / "run")
     lines = {name: (tmp_path / "run" / f"{name}.jsonl").read_text().splitlines() for name in ("points", "rollouts")}
     assert [json.loads(line)["step"] for line in lines["points"]] == [STEP]
@@ -98,7 +98,7 @@ def test_a_run_that_makes_no_sense_is_not_launched(furnished: dict[str, Any], wo
     assert Run.objects.count() == 1
 
 
-def test_a_data_set_is_asked_for(furnished: dict[str, Any]) -> None:
+def test_a_data_set_is_requested(furnished: dict[str, Any]) -> None:
     said("make_dataset", "acme/demo", "--as", "mary", "--set", "train=20", "held_out=0", 'servers=["banking"]')
     assert Dataset.objects.latest("number").job.spec["servers"] == ["banking"]
     with pytest.raises(CommandError, match="train:"):
@@ -112,8 +112,8 @@ def test_pages_among_many_runs_are_timed_beside_those_among_few(
     settings.PROVE_DATA = tmp_path / "data"
     monkeypatch.setattr(many, "SERVERS", ("banking", "calendar"))  # a graph of two is built sooner
     sizes = ("--runs=6", "--steps=3", "--metrics=8", "--rollouts=32", "--wide=64", "--times=1")
-    told = said("time_runs", *sizes, "--only=table", "--only=rollouts of a wide step").splitlines()
-    assert "6 runs x 3 steps x 8 metrics, 96 rollouts, a step of 64" in told[0]
-    assert [line.split(" | ")[0].removeprefix("| ") for line in told[3:]] == ["table", "rollouts of a wide step"]
+    lines = said("time_runs", *sizes, "--only=table", "--only=rollouts of a wide step").splitlines()
+    assert "6 runs x 3 steps x 8 metrics, 96 rollouts, a step of 64" in lines[0]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines[3:]] == ["table", "rollouts of a wide step"]
     with pytest.raises(CommandError, match="--runs must be at least 2"):
         said("time_runs", "--runs=1")

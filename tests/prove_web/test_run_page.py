@@ -1,4 +1,4 @@
-"""A run's page: measured against another run, with marks of what happened, its lineage, settings and checkpoints."""
+"""A run's page: its comparison with a baseline, the marks of its events, its lineage, settings and checkpoints."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from pytest_django import DjangoAssertNumQueries
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments import config_display
-from prove_web.experiments.baseline import chosen
+from prove_web.experiments.baseline import choose_baseline
 from prove_web.experiments.chance import Difference
-from prove_web.experiments.chart_markers import KINDS, Told, marks, of_events
-from prove_web.experiments.config_display import as_command, as_json, as_toml, lines
+from prove_web.experiments.chart_markers import KINDS, EventRow, marks, of_events
+from prove_web.experiments.config_display import as_command, as_json, as_toml, iter_toml_lines
 from prove_web.experiments.detail import shelf, title, waiting_before
 from prove_web.experiments.exports import Export, make
 from prove_web.experiments.lineage import lineage
 from prove_web.experiments.metric_series import snapshot
 from prove_web.experiments.models import Point, Run
-from prove_web.experiments.summary_tiles import BY_NAME, Tile, figures, tiles, values_of, written
+from prove_web.experiments.summary_tiles import BY_NAME, Tile, figures, format_metric_value, tiles, values_of
 from prove_web.live import message_broker
 from prove_web.live.ingest import record
 from prove_web.live.jobs import next_attempt
@@ -68,11 +68,11 @@ def rising(steps: int, by: float) -> list[float]:
 @pytest.mark.parametrize(("ours", "theirs"), [(40, 40), (40, 25), (12, 60), (1, 30), (30, 1)])
 def test_both_runs_are_measured_at_the_newest_step_that_both_have(ours: int, theirs: int, project: Project) -> None:
     run, base = run_of(project, rising(ours, 0.01)), run_of(project, rising(theirs, 0.02))
-    shown, against = figures(run, base)
+    found, against = figures(run, base)
     assert against is not None and against.step == min(ours, theirs)
     window = min(10, max(1, ours // 2))
     span = slice(max(0, against.step - window), against.step)
-    [tile] = [one for one in shown if one.metric.name == "reward"]
+    [tile] = [one for one in found if one.metric.name == "reward"]
     means = [sum(line[span]) / len(line[span]) for line in (rising(ours, 0.01), rising(theirs, 0.02))]
     assert [tile.then, tile.base] == pytest.approx(means)
     if ours == against.step:
@@ -89,7 +89,7 @@ def test_one_run_is_as_far_ahead_of_another_as_that_is_behind_it_and_even_with_i
 
 @given(st.floats(-1e6, 1e6))
 def test_a_figure_below_zero_has_the_minus_of_changes(value: float) -> None:
-    text = written(value, "nats")
+    text = format_metric_value(value, "nats")
     assert "-" not in text and float(text.replace("\N{MINUS SIGN}", "-")) == pytest.approx(value, abs=5.1e-4)
 
 
@@ -110,18 +110,20 @@ def test_the_held_out_reward_is_compared_where_both_were_measured(project: Proje
     assert (tile.now, tile.then, tile.base) == (0.9, 0.6, 0.7)
 
 
-def test_the_baseline_is_the_one_asked_for_else_the_one_set_else_the_newest_pinned(project: Project) -> None:
+def test_the_baseline_is_the_requested_one_else_the_one_set_else_the_newest_pinned(project: Project) -> None:
     run, mine, pinned, other = (run_of(project, [0.5]) for _ in range(4))
-    assert chosen(run, "") is None
+    assert choose_baseline(run, "") is None
     Run.objects.filter(pk=pinned.pk).update(pinned=True)
-    assert chosen(run, "") == pinned and chosen(pinned, "") is None, "a run is not measured against itself"
+    assert choose_baseline(run, "") == pinned and choose_baseline(pinned, "") is None, (
+        "a run is not measured against itself"
+    )
     run.base = mine
-    assert chosen(run, "") == mine
-    assert chosen(run, str(other.number)) == other
-    assert chosen(run, "none") is None
-    assert chosen(run, "999") == chosen(run, "²") == chosen(run, str(run.number)) == mine
+    assert choose_baseline(run, "") == mine
+    assert choose_baseline(run, str(other.number)) == other
+    assert choose_baseline(run, "none") is None
+    assert choose_baseline(run, "999") == choose_baseline(run, "²") == choose_baseline(run, str(run.number)) == mine
     Run.objects.filter(pk=mine.pk).update(deleted_at=timezone.now())
-    assert chosen(run, "") == pinned, "one that is gone from sight is no baseline"
+    assert choose_baseline(run, "") == pinned, "one that is gone from sight is no baseline"
 
 
 def test_no_run_of_another_project_can_be_chosen(project: Project, charlie: User) -> None:
@@ -129,7 +131,7 @@ def test_no_run_of_another_project_can_be_chosen(project: Project, charlie: User
     run = run_of(project, [0.5])
     theirs.number = 77
     theirs.save()
-    assert chosen(run, "77") is None
+    assert choose_baseline(run, "77") is None
 
 
 def test_the_page_shows_the_baseline_and_hands_its_curves_to_the_charts(project: Project, victors: Client) -> None:
@@ -141,34 +143,34 @@ def test_the_page_shows_the_baseline_and_hands_its_curves_to_the_charts(project:
     assert "data-base=" not in victors.get(run.get_absolute_url(), {"base": "none"}).text
 
 
-TOLD = st.one_of(
+EVENT = st.one_of(
     st.tuples(st.just("checkpoint"), st.integers(0, 12)),
     st.tuples(st.just("held_out"), st.integers(0, 12)),
     st.tuples(st.just("rewound"), st.integers(0, 12)),
 )
 
 
-@given(st.lists(TOLD, max_size=30))
+@given(st.lists(EVENT, max_size=30))
 def test_the_marks_are_the_events_that_no_later_rewind_made_void(events: list[tuple[str, int]]) -> None:
-    attempt, told = 1, list[Told]()
+    attempt, rows = 1, list[EventRow]()
     for kind, step in events:
         attempt += kind == "rewound"
-        told.append((attempt, kind, step))
+        rows.append((attempt, kind, step))
     expected = {
         ("resumed" if kind == "rewound" else kind, step)
-        for place, (_, kind, step) in enumerate(told)
-        if not any(later == "rewound" and to < step for _, later, to in told[place + 1 :])
+        for place, (_, kind, step) in enumerate(rows)
+        if not any(later == "rewound" and to < step for _, later, to in rows[place + 1 :])
     }
-    found = of_events(told)
+    found = of_events(rows)
     assert {(mark["kind"], mark["step"]) for mark in found} == expected
     assert len(found) == len(expected), "each once"
     assert {mark["kind"] for mark in found} <= {*KINDS}
 
 
-def test_what_a_job_tells_is_marked_in_the_snapshot_and_survives_a_resume(project: Project) -> None:
+def test_events_of_a_job_are_marked_in_the_snapshot_and_survive_a_resume(project: Project) -> None:
     run = run_of(project, state=State.QUEUED)
-    told = [*story(0, 4), event(7, "checkpoint", step=2, bytes=1), event(8, "checkpoint", step=4, bytes=1)]
-    record(str(run.job_id), 1, told)
+    events = [*story(0, 4), event(7, "checkpoint", step=2, bytes=1), event(8, "checkpoint", step=4, bytes=1)]
+    record(str(run.job_id), 1, events)
     job = Job.objects.get(pk=run.job_id)
     next_attempt(job)
     job.save()
@@ -205,15 +207,15 @@ TABLES = st.recursive(PLAIN, lambda inner: st.dictionaries(NAMES, inner, max_siz
 
 @given(st.dictionaries(NAMES, TABLES, max_size=6))
 def test_a_configuration_read_as_toml_is_the_same(config: dict[str, Any]) -> None:
-    assert tomllib.loads("\n".join(lines(config))) == config
+    assert tomllib.loads("\n".join(iter_toml_lines(config))) == config
 
 
 def test_the_texts_of_a_configuration_say_the_same_and_nothing_that_names_a_job(project: Project) -> None:
     config = {"dataset": "a-job", "learning_rate": 1e-4, "limits": {"turn": 8}, "reward": {"tau_end": None}}
     run = run_of(project, config=config)
-    told = json.loads(as_json(run))
-    assert told["dataset"] == run.dataset.number and told["limits"] == {"turn": 8}
-    assert tomllib.loads(as_toml(run)) == {**told, "reward": {}}
+    parsed = json.loads(as_json(run))
+    assert parsed["dataset"] == run.dataset.number and parsed["limits"] == {"turn": 8}
+    assert tomllib.loads(as_toml(run)) == {**parsed, "reward": {}}
     words = shlex.split(as_command(run))
     assert words[2:8] == ["launch_run", "acme/demo", "--as", "YOU", "--dataset", str(run.dataset.number)]
     assert {"name=Run 1", "kind=grpo", "learning_rate=0.0001", "limit_turn=8"} <= {*words[9:]}
@@ -284,13 +286,13 @@ def test_the_lineage_leads_from_the_data_to_what_was_made_of_the_run(project: Pr
     assert "a deleted run" in victors.get(run.get_absolute_url()).text
 
 
-def test_a_parent_of_another_project_is_not_told(project: Project, charlie: User) -> None:
+def test_a_parent_of_another_project_is_not_named(project: Project, charlie: User) -> None:
     theirs = run_of(Project.objects.get(name="Theirs"), [0.5], name="Secret")
     run = run_of(project, [0.5], config={"policy": f"run:{theirs.job_id}"})
     assert "Secret" not in str(lineage(run, [])) and "Secret" not in str(lineage(theirs, []).uses)
 
 
-def test_checkpoints_tell_their_score_the_best_and_where_a_run_may_go_on(project: Project) -> None:
+def test_checkpoints_show_their_score_the_best_and_where_a_run_may_go_on(project: Project) -> None:
     run = run_of(project, [0.5] * 60)
     for at in (20, 40, 60):
         keep_checkpoint(run, at)
@@ -303,7 +305,7 @@ def test_checkpoints_tell_their_score_the_best_and_where_a_run_may_go_on(project
     assert f"policy=run%3A{run.job_id}%2Fcheckpoint-40" in found[1].begin_url
 
 
-def test_an_export_is_made_once_told_of_while_it_is_made_and_can_be_asked_for_again(
+def test_an_export_is_made_once_shows_its_progress_and_can_be_requested_again(
     project: Project,
     mary: User,
     victors: Client,
@@ -348,8 +350,8 @@ def test_a_tab_in_the_background_can_ask_how_the_run_stands(project: Project, vi
     Job.objects.filter(pk=run.job_id).update(state=State.FAILED, error="It broke.")
     url = f"{reverse('job', args=[*project.path, run.job_id])}?part=state"
     assert url in victors.get(run.get_absolute_url()).text
-    told = victors.get(url).json()
-    assert (told["state"], told["state_name"], told["error"]) == ("failed", "Failed", "It broke.")
+    status = victors.get(url).json()
+    assert (status["state"], status["state_name"], status["error"]) == ("failed", "Failed", "It broke.")
 
 
 def waiting_in(queue: str) -> int:
@@ -369,7 +371,7 @@ def test_a_clone_is_measured_against_the_run_it_was_cloned_from(
     assert Run.objects.get(name="New").base is None
 
 
-def test_the_page_tells_with_what_the_newest_attempt_computed(project: Project, victors: Client) -> None:
+def test_the_page_shows_the_environment_of_the_newest_attempt(project: Project, victors: Client) -> None:
     run = run_of(project, state=State.QUEUED)
     assert "are recorded when the run starts" in victors.get(run.get_absolute_url()).text
     known = {"python": "3.11.7", "torch": "2.9.0", "cores": 64, "code": "0123456789abcdef"}
@@ -379,7 +381,7 @@ def test_the_page_tells_with_what_the_newest_attempt_computed(project: Project, 
     assert all(words in text for words in ("gpu-7", "NVIDIA H200", "2.9.0", "0123456789abcdef", "CPU cores"))
 
 
-def test_a_run_of_a_worker_that_told_no_environment_still_opens(project: Project, victors: Client) -> None:
+def test_a_run_of_a_worker_that_reported_no_environment_still_opens(project: Project, victors: Client) -> None:
     run = run_of(project, state=State.QUEUED)
     record(str(run.job_id), 1, story(0, 2))
     assert "here" in victors.get(run.get_absolute_url()).text
@@ -395,7 +397,7 @@ def test_a_metric_that_is_no_number_is_left_out_of_its_tile_and_its_curve(projec
     assert victors.get(run.get_absolute_url()).status_code == 200
 
 
-def test_many_runs_and_many_children_cost_no_more_questions(
+def test_many_runs_and_many_children_take_no_more_queries(
     project: Project, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     run = run_of(project, [0.5] * 30)

@@ -1,4 +1,4 @@
-"""The runs table and a run's page: what they show, how they are narrowed, what they cost the database."""
+"""The runs table and a run's page: what they show, how they filter, and how many queries they take."""
 
 import io
 import zipfile
@@ -38,7 +38,7 @@ def victors(victor: User, as_user: SignIn) -> Client:
 
 
 def names(client: Client, project: Project, query: str = "") -> list[str]:
-    """The runs the table shows, from its top."""
+    """Return the names of the runs in the table, from its top."""
     page = client.get(reverse("runs", args=project.path) + query)
     assert page.status_code == 200
     return [row.run.name for row in page.context.get("rows", ())]
@@ -93,13 +93,13 @@ def test_the_table_shows_first_and_newest_reward_held_out_gain_and_a_sparkline(
 
 def test_a_short_run_is_measured_over_half_of_itself(project: Project, victors: Client) -> None:
     run = run_of(project, [0.2, 0.4, 0.6, 0.8])
-    shown = victors.get(reverse("runs", args=project.path)).context["rows"][0].run
+    listed = victors.get(reverse("runs", args=project.path)).context["rows"][0].run
     tile = tiles(run)[0]
-    assert [round(value, 6) for value in (shown.reward_start, shown.reward_now)] == [0.3, 0.7]
+    assert [round(value, 6) for value in (listed.reward_start, listed.reward_now)] == [0.3, 0.7]
     assert [round(value, 6) for value in (tile.start, tile.now)] == [0.3, 0.7]
 
 
-def test_the_table_asks_as_few_questions_of_the_database_for_many_runs_as_for_one(
+def test_the_table_takes_as_few_queries_for_many_runs_as_for_one(
     project: Project, alice: User, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(24):
@@ -148,10 +148,10 @@ def test_the_page_opens_in_every_state_with_and_without_points(state: str, proje
         assert "It broke." in text or state != "failed"
 
 
-def test_what_changes_comes_alone_when_htmx_asks(project: Project, victors: Client) -> None:
+def test_an_htmx_request_gets_only_what_changes(project: Project, victors: Client) -> None:
     run = run_of(project, [0.5] * 4)
-    whole, part = page_of(run, victors), page_of(run, victors, **{"HX-Request": "true"})
-    assert "<html" in whole and "<html" not in part
+    full, part = page_of(run, victors), page_of(run, victors, **{"HX-Request": "true"})
+    assert "<html" in full and "<html" not in part
     assert 'id="run-now"' in part and 'id="run-more"' in part and "data-curve" not in part
 
 
@@ -163,7 +163,7 @@ def test_who_may_launch_can_stop_and_clone_and_others_cannot(
     assert "Stop after" not in (his := page_of(run, victors)) and "?clone=" not in his
 
 
-def test_a_step_that_is_asked_for_leads_to_its_rollouts(project: Project, victors: Client) -> None:
+def test_a_requested_step_leads_to_its_rollouts(project: Project, victors: Client) -> None:
     run = run_of(project, [0.5] * 4)
     answer = victors.get(run.get_absolute_url(), {"step": "3"})
     assert answer.status_code == 302 and answer.url == reverse("rollouts", args=[*project.path, run.number, 3])

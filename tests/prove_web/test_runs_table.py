@@ -25,7 +25,7 @@ from prove_web.experiments.metric_summary import rebuild
 from prove_web.experiments.models import Point, Run, RunKind, Sweep
 from prove_web.experiments.table import columns
 from prove_web.experiments.table.columns import FORMS, KNOWN, Measure, column
-from prove_web.experiments.table.search import tightened
+from prove_web.experiments.table.search import remove_operator_spaces
 from prove_web.experiments.table.settings import SETTINGS
 from prove_web.live.models import Job, State
 from prove_web.sharing.models import Deletion
@@ -49,7 +49,7 @@ def marys(mary: User, as_user: SignIn) -> Client:
 
 @pytest.fixture
 def several(project: Project, alice: User, bob: User) -> list[Run]:
-    """Five runs that differ, and one that has told nothing yet."""
+    """Return five runs that differ, and one without any point."""
     found = []
     for place, rate in enumerate(RATES):
         rewards = [0.1 * ((place * 7 + step) % 11) for step in range(12 + place * 30)]
@@ -75,16 +75,16 @@ def numbers(client: Client, project: Project, **query: Any) -> list[int]:
 
 
 def truth(run: Run, one: Measure) -> float | None:
-    """A metric in one form, read off all points."""
+    """Compute a metric in one form from all points."""
     table = run.points if one.source == "points" else run.held_out
-    told = [(step, line[one.name]) for step, line in table.values_list("step", "metrics") if one.name in line]
-    if not told:
+    points = [(step, line[one.name]) for step, line in table.values_list("step", "metrics") if one.name in line]
+    if not points:
         return None
-    last, heights = told[-1][0], [value for _, value in told]
+    last, heights = points[-1][0], [value for _, value in points]
     newest = 1 if one.source == "held_out" else min(10, max(1, last // 2))
     if one.form == "now" or one.form.startswith("mean-"):
         width = newest if one.form == "now" else int(one.form.removeprefix("mean-"))
-        return statistics.fmean(value for step, value in told if step > last - width)
+        return statistics.fmean(value for step, value in points if step > last - width)
     best = min if one.metric and one.metric.better == "less" else max
     return {
         "last": heights[-1],
@@ -96,7 +96,7 @@ def truth(run: Run, one: Measure) -> float | None:
 
 
 def in_order(values: list[tuple[Any, int]], down: bool) -> list[int]:
-    """Numbers of runs by value; without one last, and equal ones by number, the newest first."""
+    """Sort numbers of runs by value: runs without one are last, and equal ones stand by number, the newest first."""
     known = sorted((one for one in values if one[0] is not None), key=lambda one: -one[1])
     known.sort(key=lambda one: one[0], reverse=down)
     return [number for _, number in known] + sorted((n for value, n in values if value is None), reverse=True)
@@ -135,13 +135,13 @@ def test_sorting_by_any_setting_is_what_python_sorts_off_the_configurations(
 
 
 @pytest.mark.parametrize("down", ["", pytest.param("-", marks=pytest.mark.long)])
-def test_every_column_is_shown_and_can_be_sorted_by(
+def test_every_column_is_displayed_and_can_be_sorted_by(
     down: str, project: Project, several: list[Run], marys: Client
 ) -> None:
     keys = [*KNOWN, *SETTINGS]
     for place, key in enumerate(keys):
-        shown = ",".join(keys[place : place + 3])
-        query = {"sort": f"{down}{key}", "columns": shown, "part": "table"}
+        selected = ",".join(keys[place : place + 3])
+        query = {"sort": f"{down}{key}", "columns": selected, "part": "table"}
         assert sorted(numbers(marys, project, **query)) == [run.number for run in several]
 
 
@@ -153,7 +153,7 @@ def test_pinned_runs_come_first_however_the_table_is_sorted(
         assert numbers(marys, project, sort=sort)[0] == several[0].number
 
 
-def test_archived_runs_are_hidden_until_they_are_asked_for(project: Project, several: list[Run], marys: Client) -> None:
+def test_archived_runs_are_hidden_unless_requested(project: Project, several: list[Run], marys: Client) -> None:
     run_metadata.archive(several[0])
     everything = [run.number for run in reversed(several)]
     assert numbers(marys, project) == everything[:-1]
@@ -215,7 +215,7 @@ def test_a_search_that_is_none_says_what_is_wrong_and_where(
 
 @given(st.text(alphabet='ab_- "<>=:!()19', max_size=20))
 def test_tightening_leaves_all_but_blanks_and_knows_their_places(query: str) -> None:
-    tight, places = tightened(query)
+    tight, places = remove_operator_spaces(query)
     assert tight.replace(" ", "") == query.replace(" ", "")
     assert [query[at] for at in places[:-1]] == list(tight) and places[-1] == len(query)
 
@@ -290,7 +290,7 @@ def test_best_follows_the_metric(project: Project) -> None:
     assert column("entropy-best") is None, "what has no better side has no best"
 
 
-def test_the_picker_offers_what_runs_tell_and_completion_names_it(
+def test_the_picker_offers_what_runs_report_and_completion_names_it(
     project: Project, several: list[Run], marys: Client
 ) -> None:
     Point.objects.create(run=several[0], step=900, metrics={"theirs": 1.0, "kl": 0.1})
@@ -335,7 +335,7 @@ def test_all_that_a_search_found_are_archived_and_come_back(
     assert not Run.objects.exclude(archived_at=None).exists()
 
 
-def test_what_is_refused_for_one_run_is_told_and_the_others_are_done(
+def test_a_refusal_for_one_run_is_named_and_the_others_are_done(
     project: Project, several: list[Run], marys: Client
 ) -> None:
     text = bulk(marys, project, "runs-act", act="stop-now", runs="1,6")
@@ -353,14 +353,14 @@ def test_many_are_deleted_at_once_and_come_back_and_what_is_needed_stays(
     text = bulk(marys, project, "runs-act", act="delete", runs="1,2,6")
     assert "2 runs moved to the trash" in text and "Undo" in text and "Run 6:" in text and "stop it first" in text
     assert not Run.objects.filter(number__in=[1, 2]).exists() and Run.objects.filter(number=6).exists()
-    assert Deletion.objects.waiting().filter(project=project, kind="run", by__username="mary").count() == 2
+    assert Deletion.objects.filter_in_trash().filter(project=project, kind="run", by__username="mary").count() == 2
     assert "No runs selected" in bulk(marys, project, "runs-act", act="archive", runs="1,2")
     text = bulk(marys, project, "runs-act", act="undelete", runs="1,2,6")
     assert "2 runs restored" in text and Run.objects.filter(number__in=[1, 2]).count() == 2
     assert "No runs selected" in bulk(marys, project, "runs-act", act="undelete", runs="1,2")
 
 
-def test_what_somebody_else_deleted_meanwhile_is_told_and_the_others_are_done(
+def test_runs_that_somebody_else_deleted_are_named_and_the_others_are_done(
     project: Project, several: list[Run], marys: Client
 ) -> None:
     bulk(marys, project, "runs-act", act="delete", runs="2")
@@ -403,17 +403,17 @@ def test_runs_of_another_project_are_not_reached_by_number(
     assert "No runs selected" in text and not Run.objects.filter(tags__0="mine").exists()
 
 
-def test_the_table_as_a_file_has_every_row_and_the_columns_that_are_shown(
+def test_the_table_as_a_file_has_every_row_and_the_selected_columns(
     project: Project, several: list[Run], marys: Client
 ) -> None:
     run_metadata.rename(several[0], "=1+1")
     query = {"columns": "reward-best,learning_rate,when,took", "sort": "-reward-best"}
     url = reverse("runs-export", args=project.path)
-    told = json.loads(marys.get(url, {**query, "format": "json"}).getvalue())
-    assert [one["number"] for one in told] == numbers(marys, project, **query)
-    assert told[0]["reward-best"] == truth(Run.objects.get(number=told[0]["number"]), column("reward-best"))
+    exported = json.loads(marys.get(url, {**query, "format": "json"}).getvalue())
+    assert [one["number"] for one in exported] == numbers(marys, project, **query)
+    assert exported[0]["reward-best"] == truth(Run.objects.get(number=exported[0]["number"]), column("reward-best"))
     lines = list(csv.DictReader(io.StringIO(marys.get(url, {**query, "format": "csv"}).getvalue().decode())))
-    assert [int(one["number"]) for one in lines] == [one["number"] for one in told]
+    assert [int(one["number"]) for one in lines] == [one["number"] for one in exported]
     assert [one["name"] for one in lines if one["number"] == "1"] == ["'=1+1"]
     head = marys.get(url, {"columns": "=cmd|'/C calc'!A0", "format": "csv"}).getvalue().decode().splitlines()[0]
     assert head.endswith(",'=cmd|'/C calc'!A0"), "a link names the columns, so it may come from anyone"
@@ -421,10 +421,10 @@ def test_the_table_as_a_file_has_every_row_and_the_columns_that_are_shown(
 
 
 def test_a_view_keeps_search_group_order_and_columns(project: Project, several: list[Run], marys: Client) -> None:
-    shown = {"q": "state:done", "group": "loss", "sort": "-reward", "columns": "reward-best", "archived": "too"}
-    marys.post(reverse("run-views", args=project.path), {**shown, "name": "Losses", "page": "3"})
+    query = {"q": "state:done", "group": "loss", "sort": "-reward", "columns": "reward-best", "archived": "too"}
+    marys.post(reverse("run-views", args=project.path), {**query, "name": "Losses", "page": "3"})
     view = SavedView.objects.get()
-    text = page(marys, project, **shown).content.decode()
+    text = page(marys, project, **query).content.decode()
     assert "Losses" in text and 'aria-current="page"' in text
     marys.post(reverse("run-view", args=[*project.path, view.pk]), {"name": "Others"})
     assert SavedView.objects.get().name == "Others"
@@ -433,7 +433,7 @@ def test_a_view_keeps_search_group_order_and_columns(project: Project, several: 
 
 
 @pytest.mark.parametrize("query", [{}, {"group": "sweep"}, {"group": "learning_rate"}, {"sort": "-kl-best"}])
-def test_the_table_asks_as_few_questions_for_many_runs_and_columns_as_for_one(
+def test_the_table_takes_as_few_queries_for_many_runs_and_columns_as_for_one(
     query: dict[str, str], project: Project, marys: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(24):

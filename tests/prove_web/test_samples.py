@@ -31,13 +31,13 @@ HEADING = re.compile(r"^\d+ of \d+: ([^,\n]+)", re.MULTILINE)
 
 
 def featured() -> list[Example]:
-    """Real examples, some with features and some of another level."""
+    """Return real examples, some with features and some of another level."""
     names, levels = ((), ("conditional",), (), ("conditional", "parallel")), get_args(Level)
     return [replace(one, features=names[number % 4], level=levels[number % 3]) for number, one in enumerate(examples())]
 
 
 def folder_of(path: Path, held: Sequence[Example]) -> Path:
-    """A data set whose last third is held out, without a manifest."""
+    """Write a data set whose last third is held out, without a manifest."""
     cut = len(held) * 2 // 3
     write_lines(path / "train.jsonl", held[:cut])
     write_lines(path / "held_out.jsonl", [replace(one, split="held_out") for one in held[cut:]])
@@ -63,12 +63,12 @@ def at(dataset: Dataset, **query: object) -> str:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_a_filter_leaves_is_drawn_in_the_order_of_the_whole(seed: int) -> None:
+def test_a_filtered_sample_has_the_order_of_the_full_draw(seed: int) -> None:
     named = [(one.id, one) for one in examples()]
-    whole = draw(named, seed, len(named))
-    assert sorted(one.id for one in whole) == sorted(id for id, _ in named)
-    assert draw(reversed(named), seed) == whole[:SIZE] != draw(named, seed + 1)
-    chains = [one for one in whole if one.kind == "chain"]
+    full = draw(named, seed, len(named))
+    assert sorted(one.id for one in full) == sorted(id for id, _ in named)
+    assert draw(reversed(named), seed) == full[:SIZE] != draw(named, seed + 1)
+    chains = [one for one in full if one.kind == "chain"]
     assert draw((pair for pair in named if pair[1].kind == "chain"), seed, 5) == chains[:5]
 
 
@@ -115,8 +115,8 @@ def test_a_conversation_is_printed_with_all_that_is_said_and_called(tmp_path: Pa
 
 def test_every_value_of_a_ground_truth_has_an_origin_that_is_not_invented() -> None:
     for example in examples():
-        shown = [call for turn in turns_of(example) for call in turn.calls if call.number]
-        for call in shown:
+        calls = [call for turn in turns_of(example) for call in turn.calls if call.number]
+        for call in calls:
             for argument in call.written:
                 kinds = [piece.source.kind for piece in argument.pieces if piece.source]
                 due = [one for one in single(call.arguments[argument.name]) if not isinstance(one, bool | None)]
@@ -135,8 +135,8 @@ def test_the_page_shows_what_the_command_prints(
     held = examples()
     client, dataset = as_user(victor), dataset_of(project, held)
     page = client.get(at(dataset, seed=7))
-    shown = [one.trajectory.example for one in page.context["sample"]]
-    assert shown == ids(read(folder_of(tmp_path, held), seed=7)) and len(shown) == SIZE
+    displayed = [one.trajectory.example for one in page.context["sample"]]
+    assert displayed == ids(read(folder_of(tmp_path, held), seed=7)) and len(displayed) == SIZE
     for one in page.context["sample"]:
         assert all(
             turn.text in page.context["sample"][one.number - 1].example.turns
@@ -145,7 +145,7 @@ def test_the_page_shows_what_the_command_prints(
         )
         assert f'href="{one.trajectory.get_absolute_url()}"' in page.text
     assert at(dataset, seed=8) in page.text and "1.30" not in page.text
-    assert client.get(at(dataset, seed=8)).context["sample"][0].trajectory.example != shown[0]
+    assert client.get(at(dataset, seed=8)).context["sample"][0].trajectory.example != displayed[0]
 
 
 def test_every_anchor_of_the_page_is_there_once(project: Project, victor: User, as_user: SignIn) -> None:

@@ -1,4 +1,4 @@
-"""Searching trajectories: the laws of the query language, and that a search finds what a slow reading finds."""
+"""Searching trajectories: the query language has laws, and a search finds what a slow scan finds."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.review.models import Comment, Item, Queue, Review
 from prove_web.review.schema import PLAIN
-from prove_web.trajectories.denormalised import derived, tokens
-from prove_web.trajectories.importing import row
+from prove_web.trajectories.denormalised_columns import derive_columns, tokens
+from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.many import attempt
 from prove_web.trajectories.models import Trajectory, Words
 from prove_web.trajectories.search import search
-from prove_web.trajectories.search.ast import AllOf, AnyOf, FieldComparison, Node, Not, Text, written
+from prove_web.trajectories.search.ast import AllOf, AnyOf, FieldComparison, Negation, Node, Text, format_query
 from prove_web.trajectories.search.fields import FIELDS
 from prove_web.trajectories.search.parsing import parse
 from training_worker.prove.trajectory import dumps
@@ -51,8 +51,8 @@ GIVEN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 
 def counts() -> st.SearchStrategy[Node]:
     ops = st.sampled_from(["<", "<=", ">", ">=", "=", "!=", ":"])
-    whole = st.builds(FieldComparison, st.sampled_from(NUMBERS), ops, st.integers(0, 4).map(str))
-    return whole | st.builds(
+    integers = st.builds(FieldComparison, st.sampled_from(NUMBERS), ops, st.integers(0, 4).map(str))
+    return integers | st.builds(
         FieldComparison, st.sampled_from(SCORES), ops, st.sampled_from(["0", "0.5", "1", "1.3", "-.1"])
     )
 
@@ -67,7 +67,7 @@ def chosen() -> st.SearchStrategy[Node]:
 def trees(leaves: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     def more(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
         several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-        return inner.map(Not) | several.map(AllOf) | several.map(AnyOf)
+        return inner.map(Negation) | several.map(AllOf) | several.map(AnyOf)
 
     return st.recursive(leaves, more, max_leaves=6)
 
@@ -82,14 +82,14 @@ ANYTHING = trees(
 @GIVEN
 @given(ANYTHING)
 def test_a_tree_that_is_written_down_is_read_as_the_same_tree(tree: Node) -> None:
-    assert flat(parse(written(tree))) == flat(tree)
+    assert flat(parse(format_query(tree))) == flat(tree)
 
 
 def flat(node: Node) -> Node:
-    """With no list inside a list of the same kind, which nobody can tell apart in writing."""
+    """Flatten a list inside a list of the same kind, because both have the same text."""
     match node:
-        case Not(inner):
-            return Not(flat(inner))
+        case Negation(inner):
+            return Negation(flat(inner))
         case AllOf(nodes) | AnyOf(nodes):
             kind = type(node)
             inner = [flat(one) for one in nodes]
@@ -104,7 +104,7 @@ def test_any_text_is_a_search_or_has_a_fault_within_it(project: Project, text: s
     assert list(found.rows) == []
     if found.fault:
         assert 0 <= found.fault.at <= len(text) and found.fault.message.endswith(".")
-        before, at, after = found.fault.around(text)
+        before, at, after = found.fault.split_query(text)
         assert before + at + after in (text, text + " ")
 
 
@@ -132,7 +132,7 @@ def test_any_text_is_a_search_or_has_a_fault_within_it(project: Project, text: s
         ("-" * 40 + "a", 0, "deep"),
     ],
 )
-def test_what_is_wrong_is_told_at_its_character_with_what_may_stand_there(
+def test_a_fault_is_reported_at_its_character_with_what_may_stand_there(
     project: Project, query: str, at: int, says: str
 ) -> None:
     found = search(project, query)
@@ -146,7 +146,7 @@ def test_every_fields_own_example_is_a_query(project: Project, field: str) -> No
 
 
 def filled(project: Project) -> tuple[Trajectory, ...]:
-    """Demonstrations and attempts of two data sets, one of them an edit of another."""
+    """Store demonstrations and attempts of two data sets, one of them an edit of another."""
     draw = random.Random(3)
     held = [replace(one, features=draw.choice(FEATURED)) for one in examples()]
     demos = dataset_of(project, [replace(one, split="held_out") if draw.random() < 0.3 else one for one in held])
@@ -167,9 +167,9 @@ def filled(project: Project) -> tuple[Trajectory, ...]:
 @given(MEANT)
 def test_a_search_finds_what_a_slow_reading_of_every_trajectory_finds(search_case: tuple[Any, ...], tree: Node) -> None:
     project, rows = search_case
-    found = search(project, written(tree))
+    found = search(project, format_query(tree))
     assert found.fault is None
-    assert {one.pk for one in found.rows} == {one.pk for one in rows if fits(one, tree)}, written(tree)
+    assert {one.pk for one in found.rows} == {one.pk for one in rows if fits(one, tree)}, format_query(tree)
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def search_case(project: Project) -> tuple[Project, tuple[Trajectory, ...]]:
 
 def fits(one: Trajectory, node: Node) -> bool:
     match node:
-        case Not(inner):
+        case Negation(inner):
             return not fits(one, inner)
         case AllOf(nodes):
             return all(fits(one, each) for each in nodes)
@@ -203,21 +203,21 @@ def says(said: list[str], wanted: list[str], *, begins: bool) -> bool:
     return False
 
 
-def answers(one: Trajectory, asked: FieldComparison) -> bool:
-    name, op = asked.field, asked.op
+def answers(one: Trajectory, comparison: FieldComparison) -> bool:
+    name, op = comparison.field, comparison.op
     if name in NUMBERS or name in SCORES:
-        mine, value = path_of(one) if name == "path" else getattr(one, name), float(asked.value)
+        mine, value = path_of(one) if name == "path" else getattr(one, name), float(comparison.value)
         if mine is None:
             return False
         equal = abs(mine - value) < 1e-9
         kinds = {"<": mine < value and not equal, "<=": mine < value or equal, ">": mine > value and not equal}
         return {**kinds, ">=": mine > value or equal, "=": equal, ":": equal, "!=": not equal}[op]
-    held = any(has(one, name, value) for value in asked.value.split(","))
+    held = any(has(one, name, value) for value in comparison.value.split(","))
     return held != (op == "!=")
 
 
 def path_of(one: Trajectory) -> int:
-    """The longest path by trying all of them."""
+    """Return the length of the longest path by trying all of them."""
     edges = one.record["edges"]
 
     def longest(step: int) -> int:
@@ -261,7 +261,7 @@ def test_no_text_is_read_as_the_databases_own_syntax(project: Project, attack: s
         assert found.fault or found.rows.count() <= 3
 
 
-def test_what_reviewers_made_of_it_can_be_asked_for(project: Project, bob: User, alice: User) -> None:
+def test_a_search_finds_what_reviewers_decided(project: Project, bob: User, alice: User) -> None:
     first, second, third = (dataset := dataset_of(project, examples()[:3])).trajectories.all()
     queue = Queue.objects.create(project=project, number=2, name="Q", schema=PLAIN.model_dump(), blind=False)
     items = [Item.objects.create(queue=queue, position=n, trajectory=one) for n, one in enumerate((first, second), 1)]
@@ -293,10 +293,10 @@ def test_what_is_said_in_a_blind_queue_is_found_once_its_item_is_settled(project
     queue = Queue.objects.create(project=project, number=2, name="Q", schema=PLAIN.model_dump(), reviewers=2)
     item = Item.objects.create(queue=queue, position=1, trajectory=one)
     Review.objects.create(item=item, reviewer=bob, state=Review.State.DONE, answers={"verdict": "reject"})
-    asked = ("label:reject", "reviewer:bob", "has:label")
-    assert [list(search(project, query).rows) for query in asked] == [[], [], []]
+    queries = ("label:reject", "reviewer:bob", "has:label")
+    assert [list(search(project, query).rows) for query in queries] == [[], [], []]
     Item.objects.filter(pk=item.pk).update(verdict="reject", state=Item.State.SETTLED)
-    assert [list(search(project, query).rows) for query in asked] == [[one], [one], [one]]
+    assert [list(search(project, query).rows) for query in queries] == [[one], [one], [one]]
 
 
 def test_a_search_stays_within_its_project_and_its_data_set(project: Project, organisation: Organisation) -> None:
@@ -321,7 +321,7 @@ def test_what_is_read_off_a_record_that_is_none_is_empty() -> None:
         "run": None,
     }
     for shape in shapes:
-        found = derived(shape, shape, shape)
+        found = derive_columns(shape, shape, shape)
         assert {name: found[name] for name in nothing} == nothing
 
 

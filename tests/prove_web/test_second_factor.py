@@ -1,4 +1,4 @@
-"""The second factor: set up, asked for, counted, got round by nobody, lost and found again."""
+"""The second factor: its setup, the question for a code, the limit on wrong codes, no way around it, and recovery."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ PASSWORD = "correct horse battery"
 
 
 def confirmed(client: Client, page: str) -> Any:
-    """A page behind the question whether it is still you."""
-    asked = client.get(page)
-    assert asked["Location"].startswith(reverse("account_reauthenticate"))
-    return client.post(asked["Location"], {"password": PASSWORD, "next": page}, follow=True)
+    """Return a page that first requires reauthentication."""
+    redirect = client.get(page)
+    assert redirect["Location"].startswith(reverse("account_reauthenticate"))
+    return client.post(redirect["Location"], {"password": PASSWORD, "next": page}, follow=True)
 
 
 @pytest.fixture
 def secured(as_user: AsUser, alice: User) -> tuple[str, list[str]]:
-    """Alice has a second factor, set up on the page: its secret, and her recovery codes."""
+    """Give alice a second factor on the page; return its secret and her recovery codes."""
     client = as_user(alice)
     page = confirmed(client, reverse("mfa_activate_totp")).content.decode()
     secret = re.search(r'id="totp-secret">([A-Z2-7]+)<', page)
     assert secret and "data:image/svg+xml;base64," in page
-    shown = client.post(reverse("mfa_activate_totp"), {"code": code(secret[1])}, follow=True).content.decode()
-    codes = re.search(r'id="recovery-codes"[^>]*>([^<]+)<', shown)
+    text = client.post(reverse("mfa_activate_totp"), {"code": code(secret[1])}, follow=True).content.decode()
+    codes = re.search(r'id="recovery-codes"[^>]*>([^<]+)<', text)
     assert codes
     Authenticator.objects.update(last_used_at=None)
     return secret[1], html.unescape(codes[1]).split()
@@ -52,7 +52,7 @@ def signed_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-def test_after_the_password_a_code_is_asked_for_and_then_one_is_where_one_wanted(
+def test_after_the_password_a_code_is_required_and_then_the_wanted_page_opens(
     secured: tuple[str, list[str]], project: Project
 ) -> None:
     client = Client()
@@ -111,14 +111,14 @@ def test_wrong_codes_are_counted_with_wrong_passwords_and_lock_the_account(
 @pytest.mark.parametrize(
     "page", ["mfa_activate_totp", "mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_generate_recovery_codes"]
 )
-def test_nothing_of_it_is_shown_or_changed_before_one_has_shown_that_it_is_still_oneself(
+def test_nothing_of_it_is_visible_or_changed_before_reauthentication(
     page: str, secured: tuple[str, list[str]], as_user: AsUser, alice: User
 ) -> None:
     client = as_user(alice)
-    asked, sent = client.get(reverse(page)), client.post(reverse(page))
-    assert asked.status_code == 302 and "/account/" in asked["Location"]
+    viewed, sent = client.get(reverse(page)), client.post(reverse(page))
+    assert viewed.status_code == 302 and "/account/" in viewed["Location"]
     assert sent.status_code in (302, 405), "recovery codes are looked at, and nothing is sent there"
-    assert not any(each in answer.content.decode() for answer in (asked, sent) for each in secured[1])
+    assert not any(each in answer.content.decode() for answer in (viewed, sent) for each in secured[1])
     assert Authenticator.objects.filter(user=alice, type="totp").exists()
 
 
@@ -145,8 +145,8 @@ def test_new_recovery_codes_make_the_old_ones_void(
 ) -> None:
     client = as_user(alice)
     confirmed(client, reverse("mfa_generate_recovery_codes"))
-    shown = client.post(reverse("mfa_generate_recovery_codes"), follow=True).content.decode()
-    assert not any(each in shown for each in secured[1])
+    text = client.post(reverse("mfa_generate_recovery_codes"), follow=True).content.decode()
+    assert not any(each in text for each in secured[1])
     other = Client()
     first_step(other)
     other.post(reverse("mfa_authenticate"), {"code": secured[1][0]})
@@ -158,8 +158,8 @@ def test_a_passkey_that_is_none_is_refused_and_the_pages_of_passkeys_ask_who_it_
     as_user: AsUser, alice: User
 ) -> None:
     client, page = as_user(alice), reverse("mfa_add_webauthn")
-    asked = confirmed(client, page).content.decode()
-    assert '"challenge"' in asked and 'type="application/json"' in asked
+    text = confirmed(client, page).content.decode()
+    assert '"challenge"' in text and 'type="application/json"' in text
     for made_up in ("", "{}", "[]", "7", '"x"', "not JSON", '{"id": 1}', '{"id": "x", "response": {}, "type": "x"}'):
         answer = client.post(page, {"name": "Mine", "credential": made_up})
         assert answer.status_code == 200 and "This passkey is not valid here" in answer.content.decode(), made_up
@@ -184,7 +184,7 @@ def test_ones_account_says_how_one_signs_in(secured: tuple[str, list[str]], as_u
     assert "On: authenticator app." in page and "10 unused" in page
 
 
-def test_who_lost_everything_is_let_in_by_whoever_runs_the_site(secured: tuple[str, list[str]]) -> None:
+def test_the_operator_lets_in_a_person_who_lost_everything(secured: tuple[str, list[str]]) -> None:
     said = StringIO()
     call_command("forget_second_factor", "Alice@example.com", stdout=said)
     assert "the password alone signs in" in said.getvalue()

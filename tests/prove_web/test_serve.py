@@ -1,4 +1,4 @@
-"""`manage.py serve`: the whole site in the foreground; what stands in its way is one line; it leaves nothing behind."""
+"""`manage.py serve` runs the full site in the foreground, reports an obstacle in one line and leaves nothing behind."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from mcp import Client
 from mcp_servers.catalogue import SERVERS
 from prove_web import bootstrap
 from prove_web.supervisor import valkey
-from prove_web.supervisor.program import Refused
+from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs
 from tests.waiting import PATIENCE, eventually
 from training_worker import logs
@@ -53,7 +53,7 @@ def environment(data: Path, **given: str) -> dict[str, str]:
 
 
 def serve(data: Path, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
-    """A start that is refused."""
+    """Run a start that must be refused."""
     command = [sys.executable, str(ROOT / "manage.py"), "serve", *arguments]
     done = subprocess.run(command, env=environment(data, **given), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1, done.stdout
@@ -97,7 +97,7 @@ class RunningSite:
         return self.child.returncode
 
     def processes(self) -> list[int]:
-        """The living processes that carry our marker, the site's own among them; Valkey writes a title over its own."""
+        """Return the living processes with our marker, the site's own included; Valkey overwrites its marker."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ class RunningSite:
         return found
 
     def process(self, *words: str) -> int | None:
-        """The oldest process whose command has these words."""
+        """Return the oldest process whose command has these words."""
         for pid in sorted(self.processes()):
             with contextlib.suppress(OSError):
                 command = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
@@ -117,7 +117,7 @@ class RunningSite:
         return None
 
     def jobs(self) -> dict[str, tuple[str, int]]:
-        """State and attempt of every job, by kind."""
+        """Return state and attempt of every job, by kind."""
         with contextlib.closing(sqlite3.connect(self.data / "prove.sqlite3", timeout=20)) as database:
             return {
                 kind: (state, attempt)
@@ -129,7 +129,7 @@ class RunningSite:
 def site() -> Iterator[Callable[..., RunningSite]]:
     try:
         valkey.binary()
-    except Refused as why:
+    except ServiceError as why:
         pytest.skip(str(why))
     if sys.platform != "linux":
         pytest.skip("needs /proc")
@@ -157,7 +157,7 @@ def answer(port: int, path: str) -> int:
 
 
 def tools_at(url: str) -> list[str]:
-    """The tools that an MCP client finds there; none when nobody answers yet."""
+    """Return the tools that an MCP client finds there; none while nobody answers."""
 
     async def listed() -> list[str]:
         async with Client(url) as client:
@@ -166,13 +166,13 @@ def tools_at(url: str) -> list[str]:
     try:
         with ThreadPoolExecutor(1) as apart:  # a browser test may have left an event loop in this thread
             return apart.submit(asyncio.run, listed()).result()
-    except Exception:  # whatever the client makes of a closed port
+    except Exception:  # however the client reports a closed port
         return []
 
 
 @pytest.fixture
 def data(graph_folder: Path, tmp_path: Path) -> Path:
-    """A site's data folder, with the graph of all servers."""
+    """Return a site's data folder, with the graph of all servers."""
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "graph").symlink_to(graph_folder)
@@ -238,7 +238,7 @@ def test_a_port_in_use_is_one_line_with_the_way_out(tmp_path: Path) -> None:
 
 @pytest.fixture
 def refused_here(db: None, settings, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """What a start says that is refused, without a process of its own."""
+    """Return a function that tries a start in this process and returns the refusal."""
 
     def start(data: Path, *arguments: str, **given: str) -> str:
         settings.PROVE_DATA = data
@@ -332,20 +332,20 @@ def test_each_queue_has_its_worker_and_there_is_one_clock(a_site: Site) -> None:
     assert all(each.env["REDIS_URL"] == "redis://somewhere/0" for each in programs(a_site))
 
 
-def test_there_are_as_many_cpu_workers_as_are_asked_for_and_their_jobs_know_it(a_site: Site) -> None:
-    def asked_for(number: int) -> tuple[str, str]:
+def test_the_number_of_cpu_workers_is_configurable_and_their_jobs_know_it(a_site: Site) -> None:
+    def cpu_worker(number: int) -> tuple[str, str]:
         (one,) = [each for each in programs(replace(a_site, cpu_workers=number)) if each.name == "cpu-worker"]
         return one.command[one.command.index("--concurrency") + 1], one.env["PROVE_CPU_WORKERS"]
 
-    assert [asked_for(number) for number in (1, 3)] == [("1", "1"), ("3", "3")]
+    assert [cpu_worker(number) for number in (1, 3)] == [("1", "1"), ("3", "3")]
 
 
 def answered_as(site: Site, sent: str) -> tuple[str, str]:
-    """Who the web program takes a request for that comes from this machine, and by which scheme."""
-    told: list[tuple[str, str]] = []
+    """Return the client and the scheme that the web program sees in a request from this machine."""
+    received: list[tuple[str, str]] = []
 
     async def pages(scope: dict, receive: object, send: object) -> None:
-        told.append((scope["client"][0], scope["scheme"]))
+        received.append((scope["client"][0], scope["scheme"]))
 
     given = uvicorn.main.make_context("uvicorn", list(programs(site)[0].command[3:])).params
     config = uvicorn.Config(pages, lifespan="off", proxy_headers=given["proxy_headers"], log_config=None)
@@ -353,7 +353,7 @@ def answered_as(site: Site, sent: str) -> tuple[str, str]:
     headers = [(b"x-forwarded-for", sent.encode()), (b"x-forwarded-proto", b"https")]
     scope = {"type": "http", "client": ("127.0.0.1", 5), "scheme": "http", "headers": headers}
     asyncio.run(config.loaded_app(scope, None, None))
-    return told[0]
+    return received[0]
 
 
 def test_who_asks_is_believed_of_a_proxy_that_is_configured_and_of_nobody_else(a_site: Site, monkeypatch) -> None:
@@ -394,11 +394,12 @@ def test_a_command_without_its_data_folder_says_what_to_do(tmp_path: Path) -> No
     folder = tmp_path / "nowhere"
     command = [sys.executable, "manage.py", "showmigrations", "accounts"]
     environment = {name: value for name, value in os.environ.items() if name not in OURS}
-    asked = subprocess.run(
+    result = subprocess.run(
         command, cwd=ROOT, env={**environment, "PROVE_DATA": str(folder)}, capture_output=True, text=True
     )
-    assert asked.returncode == 1 and asked.stdout == ""
+    assert result.returncode == 1 and result.stdout == ""
     assert (
-        asked.stderr.startswith(f"There is no data folder {folder}. Set PROVE_DATA") and "Traceback" not in asked.stderr
+        result.stderr.startswith(f"There is no data folder {folder}. Set PROVE_DATA")
+        and "Traceback" not in result.stderr
     )
     assert not folder.exists()

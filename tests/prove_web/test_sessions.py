@@ -1,4 +1,4 @@
-"""Live sessions: what is typed and called, who may, and that nothing is lost when things happen at once."""
+"""Live sessions: forms and calls, permissions, and nothing lost when two requests run at once."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ People = Callable[[User], Client]
 
 @pytest.fixture
 def session(project: Project, bob: User) -> LiveSession:
-    """A calendar and a bank of seed 7."""
+    """Open a session with a calendar and a bank of seed 7."""
     servers = ["banking", "calendar"]
     return LiveSession.objects.create(
         project=project, servers=servers, seed=7, size="small", fingerprint=fingerprint(servers), created_by=bob
@@ -64,9 +64,9 @@ def test_a_session_is_opened_by_seed_with_a_tool_chosen(browser: Client, project
     answer = browser.post(reverse("session-new", args=project.path), form, follow=True)
     made = LiveSession.objects.get()
     assert (made.servers, made.seed, made.size, made.title) == (["banking", "email"], 42, "small", SCRIPT)
-    shown = answer.content.decode()
-    assert SCRIPT not in shown and "&lt;script&gt;" in shown
-    assert 'name="arg-subject"' in shown
+    text = answer.content.decode()
+    assert SCRIPT not in text and "&lt;script&gt;" in text
+    assert 'name="arg-subject"' in text
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_a_call_is_recorded_with_its_answer_and_shows_what_it_changed(browser: C
     answer = browser.post(address("session-call", session), fields(given), follow=True)
     made = session.calls.get()
     assert (made.position, made.tool, made.arguments, made.ok) == (1, "create_event", given, True)
-    shown = answer.content.decode()
-    assert "1 row changed" in shown and json.loads(made.text)["id"] in shown
-    assert SCRIPT not in shown
+    text = answer.content.decode()
+    assert "1 row changed" in text and json.loads(made.text)["id"] in text
+    assert SCRIPT not in text
 
 
 def test_a_refusal_changes_nothing_and_the_form_keeps_what_was_typed(browser: Client, session: LiveSession) -> None:
@@ -179,9 +179,9 @@ def test_fields_and_json_say_the_same_to_and_fro(browser: Client, session: LiveS
 def test_a_destructive_tool_asks_first(browser: Client, session: LiveSession) -> None:
     made = session_services.make(session, session.created_by, "create_event", new_event(session))
     event = {"event": json.loads(made.text)["id"]}
-    asked = browser.post(address("session-call", session), fields(event, "cancel_event"))
-    assert asked.status_code == 200 and "no other call can undo it" in asked.content.decode()
-    assert f'value="{event["event"]}"' in asked.content.decode()
+    response = browser.post(address("session-call", session), fields(event, "cancel_event"))
+    assert response.status_code == 200 and "no other call can undo it" in response.content.decode()
+    assert f'value="{event["event"]}"' in response.content.decode()
     assert session.calls.count() == 1
     browser.post(address("session-call", session), fields(event, "cancel_event", confirmed="cancel_event"))
     assert session.calls.count() == 2
@@ -248,7 +248,7 @@ def test_a_world_rebuilt_by_replay_is_the_world_that_was(session: LiveSession, a
         session_services.make(session, alice, "create_event", new_event(session, title))
     session_services.make(session, alice, "create_event", {"title": 3})
     seen = [moment.world.digest() for moment in moments(session)]
-    cache.kept.clear()
+    cache.entries.clear()
     assert [moment.world.digest() for moment in moments(session)] == seen
     assert all(moment.as_recorded for moment in moments(session))
 
@@ -275,8 +275,8 @@ def test_a_session_of_other_code_is_replayed_and_says_where_it_differs(browser: 
     session_services.make(session, session.created_by, "list_accounts", {})
     assert "still return the recorded results" in page(browser, session)
     SessionCall.objects.create(session=session, position=2, tool="tool_of_old", arguments={}, ok=True, text="{}")
-    shown = page(browser, session)
-    assert "call 2 returns a different result now" in shown and "result differs now</span>" in shown
+    text = page(browser, session)
+    assert "call 2 returns a different result now" in text and "result differs now</span>" in text
 
 
 def test_a_session_stored_from_another_world_keeps_its_calls_and_says_so(browser: Client, session: LiveSession) -> None:
@@ -284,9 +284,9 @@ def test_a_session_stored_from_another_world_keeps_its_calls_and_says_so(browser
     session.refresh_from_db()
     assert session.opening == moments(session)[0].world.digest()
     LiveSession.objects.filter(pk=session.pk).update(opening="0" * 32)
-    shown = page(browser, session)
-    assert "initial state of this seed has changed since the calls of this session were made" in shown
-    assert "list_accounts" in shown and "Reset" in shown
+    text = page(browser, session)
+    assert "initial state of this seed has changed since the calls of this session were made" in text
+    assert "list_accounts" in text and "Reset" in text
     browser.post(address("session-call", session), {"tool": "list_accounts"}, follow=True)
     browser.post(address("session-fork", session), {"at": "1"})
     assert session.calls.count() == 1 and "initial state of this seed has changed" in page(browser, session.forks.get())
@@ -309,9 +309,9 @@ def test_a_process_with_another_world_calls_nothing_in_a_session_that_it_read_be
 def test_a_session_whose_server_is_gone_keeps_its_calls(browser: Client, session: LiveSession) -> None:
     session_services.make(session, session.created_by, "list_accounts", {})
     LiveSession.objects.filter(pk=session.pk).update(servers=["banking", "a-server-of-old"])
-    cache.kept.clear()
-    shown = page(browser, session)
-    assert "No longer available: server a-server-of-old" in shown and "list_accounts" in shown
+    cache.entries.clear()
+    text = page(browser, session)
+    assert "No longer available: server a-server-of-old" in text and "list_accounts" in text
     for name, form in (
         ("session-call", {"tool": "list_accounts"}),
         ("session-fork", {"at": "1"}),
@@ -369,10 +369,10 @@ def test_every_tool_has_a_form_that_says_what_it_was_called_with(
 ) -> None:
     LiveSession.objects.filter(pk=session.pk).update(servers=[server])
     session.refresh_from_db()
-    cache.kept.clear()
+    cache.entries.clear()
     for name, tool in moments(session)[0].world.tools().items():
-        shown = page(browser, session, tool=name)
+        text = page(browser, session, tool=name)
         assert all(
-            f'name="arg-{parameter}"' in shown or f'name="rows-{parameter}"' in shown
+            f'name="arg-{parameter}"' in text or f'name="rows-{parameter}"' in text
             for parameter in tool.model.model_fields
         )

@@ -47,10 +47,10 @@ def test_the_secret_key_is_made_once_for_this_user_alone(tmp_path: Path, monkeyp
 
 
 def test_the_database_waits_its_turn_and_no_key_is_made_for_it(tmp_path: Path) -> None:
-    asked = "from django.db import connection as c; k = c.cursor(); print(k.execute('PRAGMA journal_mode').fetchone())"
+    script = "from django.db import connection as c; k = c.cursor(); print(k.execute('PRAGMA journal_mode').fetchone())"
     environment = {**os.environ, "PROVE_DATA": str(tmp_path), "DATABASE_URL": ""}
     done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", asked],
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", script],
         cwd=ROOT,
         env=environment,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Settings of runs trained elsewhere as columns of the table: shown, sorted, found and grouped by."""
+"""Settings of runs trained elsewhere are columns of the table: displayed, sorted, searched and grouped by."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run, RunSetting
-from prove_web.experiments.outside.config_flatten import LONGEST_NAME, LONGEST_TEXT, MOST, called, flattened, plain
-from prove_web.experiments.outside.create import Wanted, make
+from prove_web.experiments.outside.config_flatten import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST,
+    choose_number_or_text,
+    flatten_config,
+    normalise_name,
+)
+from prove_web.experiments.outside.create import ExternalRunRequest, make
 from prove_web.experiments.table.columns import column
 from prove_web.experiments.table.external_columns import OFFERED
 
@@ -36,8 +43,11 @@ CONFIGS: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture
 def runs(project: Project, mary: User) -> list[Run]:
-    """Six runs trained elsewhere, and one of this site, which has no such setting."""
-    found = [make(project, mary, Wanted(f"Run {place}", config=config))[0] for place, config in enumerate(CONFIGS)]
+    """Return six runs trained elsewhere, and one of this site, which has no such setting."""
+    found = [
+        make(project, mary, ExternalRunRequest(f"Run {place}", config=config))[0]
+        for place, config in enumerate(CONFIGS)
+    ]
     return [*found, run_of(project, [0.5], name="Ours")]
 
 
@@ -70,7 +80,7 @@ def test_numbers_sort_as_numbers_before_words_and_runs_without_come_last_either_
     assert names(marys, project, sort="-config.lr") == [*up[4::-1], *up[5:]]
 
 
-def test_a_column_shows_what_was_told_and_files_have_numbers_as_numbers(
+def test_a_column_shows_the_reported_values_and_files_have_numbers_as_numbers(
     project: Project, runs: list[Run], marys: Client
 ) -> None:
     columns = "config.lr,config.model.size,config.amp,config.layers,config.optimizer/β_2"
@@ -82,8 +92,8 @@ def test_a_column_shows_what_was_told_and_files_have_numbers_as_numbers(
         ["-2", "", "", "[1, 2]", ""],
     ]
     files = reverse("runs-export", args=project.path)
-    told = json.loads(marys.get(files, {"columns": columns, "sort": "number", "format": "json"}).getvalue())
-    assert [one["config.lr"] for one in told[:5]] == [10, 9.5, "1e-3", -2, "warm up"]
+    exported = json.loads(marys.get(files, {"columns": columns, "sort": "number", "format": "json"}).getvalue())
+    assert [one["config.lr"] for one in exported[:5]] == [10, 9.5, "1e-3", -2, "warm up"]
     lines = marys.get(files, {"columns": columns, "sort": "number"}).getvalue().decode()
     assert [one["config.model.size"] for one in csv.DictReader(io.StringIO(lines))][:3] == ["7", "70", "huge"]
 
@@ -112,7 +122,7 @@ def test_a_search_compares_numbers_and_finds_words(
     assert found(marys, project, query) == {*wanted.replace("Ours", "")} | ({"Ours"} if "Ours" in wanted else set())
 
 
-def test_a_setting_that_nobody_told_is_a_fault_that_names_what_is_near(
+def test_an_unknown_setting_is_a_fault_that_names_a_similar_one(
     project: Project, runs: list[Run], marys: Client
 ) -> None:
     fault = page(marys, project, q="config.model.sise:7").context["fault"]
@@ -148,7 +158,7 @@ def test_the_picker_completion_and_grouping_offer_the_names_of_this_project_alon
     project: Project, runs: list[Run], marys: Client
 ) -> None:
     second = Project.objects.create(organisation=project.organisation, slug="second", name="Second")
-    make(second, None, Wanted("Theirs", config={"secret": 1}))
+    make(second, None, ExternalRunRequest("Theirs", config={"secret": 1}))
     Run.objects.filter(pk=runs[3].pk).update(deleted_at=runs[3].created_at)
     picker = page(marys, project, part="columns").content.decode()
     assert 'data-key="config.model.size"' in picker and "secret" not in picker and "config.layers" not in picker
@@ -165,14 +175,14 @@ def test_a_page_takes_as_many_queries_however_many_runs_and_names_there_are(
 ) -> None:
     for place in range(20):
         config = {f"setting {place} {name}": name for name in range(20)}
-        make(project, None, Wanted(f"More {place}", config=config))
+        make(project, None, ExternalRunRequest(f"More {place}", config=config))
     picker = page(marys, project, part="columns").content.decode()
     assert picker.count('data-key="config.') == OFFERED
     with django_assert_max_num_queries(30):
         page(marys, project, columns="config.lr,config.amp,config.setting_3_1", sort="config.lr")
 
 
-def test_what_is_kept_of_any_configuration_is_bounded_and_can_be_asked_for() -> None:
+def test_the_stored_settings_of_any_configuration_are_bounded_and_searchable() -> None:
     draw = random.Random(5)
     letters = "aB.-/ ,:\"'β\n0"
     for _ in range(200):
@@ -182,19 +192,19 @@ def test_what_is_kept_of_any_configuration_is_bounded_and_can_be_asked_for() -> 
             )
             for _ in range(draw.randint(0, 12))
         }
-        for one in flattened(config):
+        for one in flatten_config(config):
             assert 0 < len(one.name) <= LONGEST_NAME and len(one.text) <= LONGEST_TEXT
-            assert called(one.name) == one.name and column(f"config.{one.name}") is not None
-    assert len(flattened({f"n{place}": place for place in range(MOST + 9)})) == MOST
+            assert normalise_name(one.name) == one.name and column(f"config.{one.name}") is not None
+    assert len(flatten_config({f"n{place}": place for place in range(MOST + 9)})) == MOST
 
 
 @pytest.mark.parametrize(
-    ("value", "kept"),
+    ("value", "expected"),
     [(3, 3), (2.5, 2.5), ("0.001", 0.001), ("4.10", "4.10"), ("007", "007"), ("1e-3", "1e-3"), (True, "yes")],
 )
-def test_a_value_comes_out_as_it_went_in(value: Any, kept: Any) -> None:
-    one = flattened({"x": value})[0]
-    assert plain(one.text, one.number) == kept
+def test_a_value_comes_out_as_it_went_in(value: Any, expected: Any) -> None:
+    one = flatten_config({"x": value})[0]
+    assert choose_number_or_text(one.text, one.number) == expected
 
 
 def test_settings_go_with_their_run(project: Project, runs: list[Run]) -> None:

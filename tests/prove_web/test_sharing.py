@@ -1,4 +1,4 @@
-"""Links by which others read one thing: who gets in, to what, until when, and what they are not told."""
+"""Links by which others read one thing: who may open it, what it reaches, until when, and what it hides."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ KINDS = list(PAGES)
 
 
 def link(project: Project, maker: User, path: str, query: str = "") -> str:
-    """The address of a new link."""
+    """Return the address of a new link."""
     page = resolve_page(project, path, query)
     assert page, path
     return reverse("shared", args=[issue(project, maker, page)[1]])
 
 
 def shared(kind: str, project: Project, maker: User, names: dict[str, Any]) -> tuple[str, str]:
-    """A link to the thing of a kind, and the address of that thing beneath the project."""
+    """Return a link to the thing of a kind, and the address of that thing beneath the project."""
     path = PAGES[kind](names)
     return link(project, maker, path), path
 
@@ -108,7 +108,7 @@ def test_the_page_is_the_one_the_team_sees(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_link_reaches_no_other_thing(kind: str, project: Project, mary: User, names: dict[str, Any]) -> None:
-    """Neither the pages about it, nor things of its own kind, nor those that another link reaches."""
+    """It reaches neither pages about the thing, nor others of its kind, nor things that another link reaches."""
     url, path = shared(kind, project, mary, names)
     others = [PAGES[other](names) for other in KINDS if other != kind]
     others += [f"{PAGES[other](names)}{part}" for other in KINDS if other != kind for part in PARTS[other]]
@@ -162,7 +162,7 @@ def test_a_link_ends_when_it_is_withdrawn_or_over_or_what_it_shows_is_deleted(
     for each in pages:
         answer = Client().get(each)
         assert answer.status_code == 404
-        assert answer.content == nowhere.content  # which of them it was is told to nobody
+        assert answer.content == nowhere.content  # the response does not say which of them it was
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -182,26 +182,26 @@ def test_a_member_who_opens_a_link_sees_what_anybody_sees(
     assert as_user(alice).get(url).content == Client().get(url).content
 
 
-def test_a_link_tells_no_reward_to_who_has_yet_to_review_it_blind(
+def test_a_link_hides_the_reward_from_a_reviewer_with_a_pending_blind_review(
     project: Project, mary: User, bob: User, victor: User, names: dict[str, Any], as_user: AsUser
 ) -> None:
     url, path = shared("trajectory", project, mary, names)
     waiting = Trajectory.objects.get(dataset__number=names["dataset"], example=names["example"])
     queue = make_queue(project, mary, [waiting.pk], name="Q", schema=PLAIN.model_dump(mode="json"))
-    told = 'id="reward"'
+    marker = 'id="reward"'
     bobs = as_user(bob)
     page = bobs.get(url, follow=True)
     assert page.redirect_chain == [(f"/acme/demo/{path}", 302)]
-    assert "awaits your blind review" in page.text and told not in page.text
+    assert "awaits your blind review" in page.text and marker not in page.text
     assert bobs.get(f"{url}{path}tokens/").status_code == 404
     assert Share.objects.order_by("-pk")[0].opened == 0
     for other in (Client(), as_user(victor)):
-        assert told in other.get(url).text
+        assert marker in other.get(url).text
     Review.objects.create(item=queue.items.get(), reviewer=bob, state=Review.State.DONE, answers={"verdict": "accept"})
-    assert told in bobs.get(url).text
+    assert marker in bobs.get(url).text
 
 
-def test_a_link_to_an_edit_does_not_tell_of_what_one_has_yet_to_review_blind(
+def test_a_link_to_an_edit_hides_an_original_with_a_pending_blind_review(
     project: Project, mary: User, bob: User, names: dict[str, Any], as_user: AsUser
 ) -> None:
     url, path = shared("trajectory", project, mary, names)
@@ -214,7 +214,7 @@ def test_a_link_to_an_edit_does_not_tell_of_what_one_has_yet_to_review_blind(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_people_and_places_of_the_team_are_not_told(
+def test_people_and_places_of_the_team_are_hidden(
     kind: str, project: Project, mary: User, names: dict[str, Any], settings: LazySettings, tmp_path: Path
 ) -> None:
     settings.PROVE_STORAGE = f"file://{tmp_path}/far"
@@ -231,7 +231,7 @@ def test_people_and_places_of_the_team_are_not_told(
         assert not re.search(r"\bmary\b|gpu-7|s3://", html)
 
 
-def test_a_run_is_followed_while_it_trains_and_nothing_but_its_curves_is_told(
+def test_a_run_is_followed_while_it_trains_and_only_its_curves_are_sent(
     project: Project, mary: User, names: dict[str, Any]
 ) -> None:
     url, _ = shared("run", project, mary, names)
@@ -239,10 +239,10 @@ def test_a_run_is_followed_while_it_trains_and_nothing_but_its_curves_is_told(
     now = timezone.now()
     job.events.create(attempt=1, seq=1, kind="step", at=now, data={"step": 4, "reward": 0.7, "host": "gpu-7"})
     job.events.create(attempt=1, seq=2, kind="storage", at=now, data={"error": "s3://bucket"})
-    told = Client().get(f"{url}live/", {"job": str(job.pk), "after": "0"}).json()
-    assert [each["data"] for each in told["events"]] == [{"step": 4, "reward": 0.7}]
-    assert told["summary"].keys() == {"state", "state_name", "done", "total", "seconds_left", "at_work"}
-    again = Client().get(f"{url}live/", {"job": str(job.pk), "after": told["cursor"]}).json()
+    update = Client().get(f"{url}live/", {"job": str(job.pk), "after": "0"}).json()
+    assert [each["data"] for each in update["events"]] == [{"step": 4, "reward": 0.7}]
+    assert update["summary"].keys() == {"state", "state_name", "done", "total", "seconds_left", "at_work"}
+    again = Client().get(f"{url}live/", {"job": str(job.pk), "after": update["cursor"]}).json()
     assert again["events"] == []
 
 
@@ -256,7 +256,7 @@ def test_a_visitor_asks_for_views_of_the_page_but_for_no_other(
     assert sorted_by.status_code == 200
 
 
-def test_a_link_is_made_on_the_page_and_shown_once(
+def test_a_link_is_made_on_the_page_and_displayed_once(
     project: Project, mary: User, names: dict[str, Any], as_user: AsUser
 ) -> None:
     client, of = as_user(mary), f"/acme/demo/runs/{names['run']}/"
@@ -330,24 +330,22 @@ def test_a_visitor_of_a_comparison_looks_at_its_runs_and_at_no_other() -> None:
     share = Share(kind=Share.Kind.COMPARISON, path="runs/compare/", query="run=1&run=2&metric=reward")
     share.project = Project(slug="demo", organisation=Organisation(slug="acme"))
     reach = Reach(share, "secret")
-    asked = reach.query(QueryDict("run=3&metric=kl&axis=time&part=curves&q=all"))
-    assert asked == QueryDict("run=1&run=2&metric=kl&axis=time&part=curves")
+    query = reach.query(QueryDict("run=3&metric=kl&axis=time&part=curves&q=all"))
+    assert query == QueryDict("run=1&run=2&metric=kl&axis=time&part=curves")
     assert [reach.address(f"/acme/demo/runs/{run}/points/") is not None for run in (1, 2, 3)] == [True, True, False]
     assert reach.address("/acme/demo/runs/1/") is None
     assert reach.address("?run=1&part=picker") is None and reach.address("?run=1&part=curves")
 
 
-def test_a_run_that_another_is_measured_against_is_not_shown(
-    project: Project, mary: User, names: dict[str, Any]
-) -> None:
+def test_the_baseline_of_a_shared_run_is_hidden(project: Project, mary: User, names: dict[str, Any]) -> None:
     share = Share(project=project, kind=Share.Kind.RUN, path="runs/1/", query="base=2&from=3")
     assert Reach(share, "secret").query(QueryDict("base=4&step=9")) == QueryDict("from=3&base=none")
 
 
-def test_a_shared_run_tells_of_no_other_run_and_of_no_log(
+def test_a_shared_run_names_no_other_run_and_no_log(
     project: Project, mary: User, names: dict[str, Any], as_user: AsUser
 ) -> None:
-    """Not of the one it is measured against, those it could be, the one it started from, or those made of it."""
+    """It names neither the baseline, nor possible baselines, nor the run's parent, nor its children."""
     run = Run.objects.get(project=project)
     kin = [other_run(project, run, number, f"Kin {number}") for number in (2, 3)]
     Run.objects.filter(pk=run.pk).update(base=kin[0], config={"policy": f"run:{kin[0].job_id}"})
@@ -380,8 +378,8 @@ def test_a_shared_comparison_answers_for_all_of_its_parts(project: Project, mary
     url = link(project, mary, "runs/compare/", "run=1&run=2")
     for part in ("", "curves", "finals", "tools"):
         answer = Client().get(url, {"part": part, "run": "3", "base": "2", "axis": "time", "by": "calls"})
-        told = answer.content.decode()
+        text = answer.content.decode()
         assert answer.status_code == 200, part
-        found = re.search(rf"Third|gpu-7|\bmary\b|s3://|/acme/|{re.escape(str(run.job.folder))}", told)
+        found = re.search(rf"Third|gpu-7|\bmary\b|s3://|/acme/|{re.escape(str(run.job.folder))}", text)
         assert found is None, (part, found)
     assert all(Client().get(url, {"part": part}).status_code == 404 for part in ("picker", "log", "settings", "x"))

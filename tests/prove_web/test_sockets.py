@@ -1,4 +1,4 @@
-"""The live socket tells what is new, once and in order, to those who may see it."""
+"""The live socket sends what is new, once and in order, to those who may see it."""
 
 import asyncio
 import json
@@ -20,8 +20,8 @@ from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, TOO_SL
 from prove_web.live.hub import hub, hubs
 from prove_web.live.ingest import record
 from prove_web.live.models import Job, State
-from prove_web.live.socket_permissions import permitted
-from prove_web.review.comments import say
+from prove_web.live.socket_permissions import get_permitted_users
+from prove_web.review.comments import post_comment
 from prove_web.servers import session_services
 from prove_web.servers.models import LiveSession
 from tests.waiting import PATIENCE
@@ -54,7 +54,7 @@ class Socket(ApplicationCommunicator):
 
 
 class Asleep(Socket):
-    """One that takes no more messages, as when its machine is asleep."""
+    """A socket that takes no messages, as when its machine is asleep."""
 
     def __init__(self, app: Any, user: Any):
         async def clogged(scope: Any, receive: Any, send: Any) -> None:
@@ -67,7 +67,7 @@ class Asleep(Socket):
 
 
 class Unreachable:
-    """A broker that is not there, as the hub meets it."""
+    """A broker that the hub cannot reach."""
 
     async def new_channel(self, prefix: str) -> str:
         raise ConnectionError("There is no broker here.")
@@ -87,14 +87,14 @@ async def socket(user: Any) -> AsyncIterator[Socket]:
 def play(scene: Callable[[], Any]) -> None:
     """Run a scene in an event loop of its own, and end its hub with it."""
 
-    async def whole() -> None:
+    async def main() -> None:
         try:
             await scene()
         finally:
             if here := hubs.get(asyncio.get_running_loop()):
                 await here.close()
 
-    async_to_sync(whole)()
+    async_to_sync(main)()
 
 
 async def steps_until(one: Socket, last: int) -> list[int]:
@@ -113,7 +113,7 @@ def steps_of(messages: list[dict[str, Any]], job: Job) -> list[int]:
 tell = sync_to_async(record)
 
 
-def test_a_socket_is_told_what_was_and_then_what_is_new(project: Project, victor: User) -> None:
+def test_a_socket_receives_past_events_and_then_new_ones(project: Project, victor: User) -> None:
     job = run_job(project)
     record(str(job.id), 1, story(0, 2))
 
@@ -127,7 +127,7 @@ def test_a_socket_is_told_what_was_and_then_what_is_new(project: Project, victor
     play(scene)
 
 
-def test_a_socket_that_comes_back_is_told_only_what_it_missed(project: Project, victor: User) -> None:
+def test_a_socket_that_reconnects_receives_only_what_it_missed(project: Project, victor: User) -> None:
     job = run_job(project)
     record(str(job.id), 1, story(0, 2))
 
@@ -145,7 +145,7 @@ def test_a_socket_that_comes_back_is_told_only_what_it_missed(project: Project, 
     play(scene)
 
 
-def test_a_long_history_comes_whole_and_in_order_to_two_sockets(project: Project, victor: User, bob: User) -> None:
+def test_a_long_history_comes_complete_and_in_order_to_two_sockets(project: Project, victor: User, bob: User) -> None:
     job = run_job(project)
     record(str(job.id), 1, story(0, 1200))
 
@@ -159,13 +159,13 @@ def test_a_long_history_comes_whole_and_in_order_to_two_sockets(project: Project
     play(scene)
 
 
-def test_a_project_tells_which_jobs_changed(project: Project, victor: User) -> None:
+def test_a_project_sends_which_jobs_changed(project: Project, victor: User) -> None:
     job, other = run_job(project), run_job(project)
 
     async def scene() -> None:
         async with socket(victor) as one:
             await one.subscribe(project=project.pk)
-            assert {str(job.id), str(other.id)} <= {told["id"] for told in (await one.hear())["jobs"]}
+            assert {str(job.id), str(other.id)} <= {entry["id"] for entry in (await one.hear())["jobs"]}
             await tell(str(job.id), 1, story(0, 0))
             [changed] = (await one.hear())["jobs"]
             assert (changed["id"], changed["state"]) == (str(job.id), State.STARTING)
@@ -173,14 +173,14 @@ def test_a_project_tells_which_jobs_changed(project: Project, victor: User) -> N
     play(scene)
 
 
-def test_a_trajectory_tells_that_somebody_commented_and_not_what(project: Project, victor: User, bob: User) -> None:
+def test_a_trajectory_sends_that_somebody_commented_and_not_what(project: Project, victor: User, bob: User) -> None:
     trajectory = dataset_of(project, [abstention()]).trajectories.select_related("dataset__project").get()
 
     async def scene() -> None:
         async with socket(victor) as one:
             await one.subscribe(trajectory=trajectory.pk)
             before = await one.hear()
-            await sync_to_async(say)(trajectory, bob, "What a day")
+            await sync_to_async(post_comment)(trajectory, bob, "What a day")
             after = await one.hear()
             assert before["trajectory"] == after["trajectory"] == str(trajectory.pk)
             assert {*after} == {"trajectory", "stamp"} and before["stamp"] != after["stamp"]
@@ -188,7 +188,7 @@ def test_a_trajectory_tells_that_somebody_commented_and_not_what(project: Projec
     play(scene)
 
 
-def test_a_session_tells_how_many_calls_it_has_and_what_the_next_ones_meet(
+def test_a_session_sends_how_many_calls_it_has_and_what_the_next_ones_meet(
     project: Project, victor: User, bob: User
 ) -> None:
     session = session_in(project)
@@ -205,9 +205,7 @@ def test_a_session_tells_how_many_calls_it_has_and_what_the_next_ones_meet(
     play(scene)
 
 
-def test_who_looks_at_a_session_is_told_that_it_was_begun_again_and_that_it_was_removed(
-    project: Project, victor: User, bob: User
-) -> None:
+def test_a_viewer_of_a_session_hears_of_its_reset_and_of_its_removal(project: Project, victor: User, bob: User) -> None:
     session = session_in(project)
 
     async def scene() -> None:
@@ -247,7 +245,7 @@ def test_a_stranger_learns_not_even_that_a_job_exists(project: Project, charlie:
     play(scene)
 
 
-def test_a_member_who_is_removed_is_told_no_more(project: Project, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removed_member_receives_nothing_more(project: Project, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
     job = run_job(project)
     monkeypatch.setattr("prove_web.live.hub.CHECK_AGAIN", 0.0)
 
@@ -271,7 +269,7 @@ def test_someone_who_is_not_signed_in_is_turned_away() -> None:
     play(scene)
 
 
-def test_who_signs_out_in_another_tab_is_told_no_more(
+def test_who_signs_out_in_another_tab_receives_nothing_more(
     project: Project, bob: User, as_user: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("prove_web.live.hub.LOOK", 0.05)
@@ -322,7 +320,7 @@ def test_what_makes_no_sense_is_answered_and_the_socket_lives(text: str, victor:
     play(scene)
 
 
-def test_a_browser_that_takes_nothing_is_dropped_and_the_others_are_told(
+def test_a_browser_that_takes_nothing_is_dropped_and_the_others_receive_events(
     project: Project, victor: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("prove_web.live.consumers.PATIENCE", 0.05)
@@ -352,7 +350,7 @@ def test_nothing_is_said_when_nothing_is_new(
             await one.subscribe(job=str(job.id))
             await one.hear()
             await two.subscribe(job=str(other.id))
-            for number in range(3):  # a message to the one is a round of looking after the other, too
+            for number in range(3):  # each message to one socket means that the hub looked for the other, too
                 await two.hear()
                 await tell(str(other.id), 1, story(0, number))
             assert await one.receive_nothing()
@@ -360,7 +358,7 @@ def test_nothing_is_said_when_nothing_is_new(
     play(scene)
 
 
-def test_without_a_broker_a_socket_is_told_all_the_same(
+def test_without_a_broker_a_socket_still_receives_events(
     project: Project, victor: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("prove_web.live.hub.LOOK", 0.05)
@@ -391,28 +389,28 @@ def test_a_socket_follows_so_many_jobs_and_no_more(project: Project, victor: Use
     play(scene)
 
 
-def test_it_is_asked_once_who_of_all_followers_may_see(
+def test_the_permissions_of_all_followers_are_read_at_once(
     project: Project, victor: User, bob: User, charlie: User, django_assert_num_queries: Any
 ) -> None:
     strangers = [charlie.pk, *range(10**6, 10**6 + 200)]
     with django_assert_num_queries(2):
-        assert permitted(("project", str(project.pk)), [victor.pk, bob.pk, *strangers]) == {victor.pk, bob.pk}
-    assert permitted(("project", str(10**9)), [victor.pk]) is None
+        assert get_permitted_users(("project", str(project.pk)), [victor.pk, bob.pk, *strangers]) == {victor.pk, bob.pk}
+    assert get_permitted_users(("project", str(10**9)), [victor.pk]) is None
 
 
 def test_who_is_slow_keeps_nobody_waiting_and_misses_nothing(project: Project, victor: User, bob: User) -> None:
     jobs = [run_job(project), run_job(project)]
 
     class Slow:
-        """A browser that takes each message only when it is let."""
+        """A browser that takes a message only when the test lets it."""
 
         def __init__(self, person: int):
             self.person, self.session = person, ""
-            self.let, self.told = asyncio.Event(), list[dict[str, Any]]()
+            self.let, self.messages = asyncio.Event(), list[dict[str, Any]]()
 
         async def deliver(self, text: str) -> None:
             await self.let.wait()
-            self.told.append(json.loads(text))
+            self.messages.append(json.loads(text))
 
         async def shut_out(self, topic: Any) -> None:
             raise AssertionError("nobody was shut out")
@@ -429,11 +427,11 @@ def test_who_is_slow_keeps_nobody_waiting_and_misses_nothing(project: Project, v
             await tell(str(jobs[0].id), 1, story(0, 3))
             await tell(str(jobs[1].id), 1, story(0, 2))
             assert await steps_until(one, 3) == [1, 2, 3]
-            assert slow.told == []
+            assert slow.messages == []
             slow.let.set()
             async with asyncio.timeout(PATIENCE):
-                while [len(steps_of(slow.told, job)) for job in jobs] != [3, 2]:
+                while [len(steps_of(slow.messages, job)) for job in jobs] != [3, 2]:
                     await asyncio.sleep(0.01)
-        assert [steps_of(slow.told, job) for job in jobs] == [[1, 2, 3], [1, 2]]
+        assert [steps_of(slow.messages, job) for job in jobs] == [[1, 2, 3], [1, 2]]
 
     play(scene)

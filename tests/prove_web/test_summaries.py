@@ -1,4 +1,4 @@
-"""What tables show of a run's curves says the same as all of its points, whatever came twice or was taken back."""
+"""The summaries of a run's curves agree with all of its points, also after repeated and rewound steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from prove_web.accounts.models import Organisation, Project
-from prove_web.experiments.metric_stats import PLACES, digest, drawn, small
+from prove_web.experiments.metric_stats import PLACES, build_sparkline_buckets, compute_bucket_means, digest
 from prove_web.experiments.metric_summary import FIELDS, digests, rebuild
 from prove_web.experiments.models import HeldOut, MetricSummary, Point, Run
 from prove_web.experiments.recording import record_curves
@@ -26,13 +26,13 @@ METRICS = st.dictionaries(st.sampled_from(["reward", "kl", "loss"]), VALUES, max
 SOURCES = {"points": Point, "held_out": HeldOut}
 
 
-def kept(run: Run) -> dict[tuple[str, str], dict[str, Any]]:
+def stored(run: Run) -> dict[tuple[str, str], dict[str, Any]]:
     rows = MetricSummary.objects.filter(run=run)
     return {(one.source, one.name): {field: getattr(one, field) for field in FIELDS} for one in rows}
 
 
-def told(run: Run) -> dict[tuple[str, str], dict[str, Any]]:
-    """The same, made of all points at once."""
+def recomputed(run: Run) -> dict[tuple[str, str], dict[str, Any]]:
+    """Compute the same summaries from all points at once."""
     return {
         (source, name): one
         for source, table in SOURCES.items()
@@ -52,7 +52,7 @@ def close(one: Any, other: Any) -> bool:
 
 @st.composite
 def batches(draw: st.DrawFn) -> list[list[dict[str, Any]]]:
-    """What a job may report: steps in order, some told again, some taken back; long stretches as well as short ones."""
+    """Draw what a job may report: steps in order, some repeated, some rewound, in short and long stretches."""
     step, found = 0, []
     for _ in range(draw(st.integers(1, 6))):
         events = []
@@ -83,7 +83,7 @@ class Recorded(TestCase):
         run = run_of(Project.objects.create(organisation=organisation, slug="demo", name="Demo"))
         for events in reported:
             record_curves(run.job, events)
-            assert close(kept(run), told(run))
+            assert close(stored(run), recomputed(run))
 
 
 @given(st.lists(st.tuples(st.integers(0, 5_000), st.floats(-1e3, 1e3)), min_size=1, unique_by=lambda one: one[0]))
@@ -95,24 +95,27 @@ def test_a_digest_is_what_python_makes_of_the_values(values: list[tuple[int, flo
     assert (found["least"], found["most"]) == (min(heights), max(heights))
     newest = [value for step, value in values if step > last - 20]
     assert found["mean_20"] == pytest.approx(sum(newest) / len(newest))
-    curve = small(values)
+    curve = build_sparkline_buckets(values)
     assert sum(curve["counts"]) == len(values) and len(curve["sums"]) <= PLACES
-    assert min(heights) - 1e-6 <= min(drawn(curve)) and max(drawn(curve)) <= max(heights) + 1e-6
+    assert (
+        min(heights) - 1e-6 <= min(compute_bucket_means(curve))
+        and max(compute_bucket_means(curve)) <= max(heights) + 1e-6
+    )
 
 
 @pytest.mark.django_db
 def test_runs_from_before_there_were_summaries_get_theirs(project: Project) -> None:
     run = run_of(project, [0.5] * 30)
-    before = kept(run)
+    before = stored(run)
     MetricSummary.objects.all().delete()
     import_module("prove_web.experiments.migrations.0007_summaries_of_old_runs").fill(apps, None)
-    assert close(kept(run), before) and len(before) == 3
+    assert close(stored(run), before) and len(before) == 3
     rebuild(run)
-    assert close(kept(run), before)
+    assert close(stored(run), before)
 
 
 @pytest.mark.django_db
-def test_a_step_told_again_as_it_was_writes_nothing(project: Project, django_assert_max_num_queries: Any) -> None:
+def test_a_repeated_step_without_changes_writes_nothing(project: Project, django_assert_max_num_queries: Any) -> None:
     run = run_of(project, [0.5] * 30)
     [line] = Point.objects.filter(run=run, step=7).values_list("metrics", flat=True)
     with django_assert_max_num_queries(3):

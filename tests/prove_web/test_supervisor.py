@@ -1,4 +1,4 @@
-"""The supervisor keeps programs running, shows what they print in short, and leaves none of them behind."""
+"""The supervisor restarts programs, prints a short form of their output, and leaves none of them behind."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ import pytest
 
 from prove_web.supervisor import checks, guard, process
 from prove_web.supervisor.output import Console, Output
-from prove_web.supervisor.program import Program, Refused, StopRequested
+from prove_web.supervisor.program import Program, ServiceError, StopRequested
 from prove_web.supervisor.supervisor import ECHO, Supervisor
 from tests.waiting import PATIENCE, eventually
 
@@ -55,7 +55,7 @@ print("stopped")
 
 
 def marked(marker: str) -> list[int]:
-    """The living processes that carry the marker in their environment."""
+    """Return the living processes that have the marker in their environment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -115,7 +115,7 @@ def program(code: str, name: str = "stand-in", **options: object) -> Program:
     return Program(name, (sys.executable, "-c", code), os.environ, ROOT, **options)
 
 
-def shown(supervisor: Supervisor) -> str:
+def printed(supervisor: Supervisor) -> str:
     return supervisor.console.stream.getvalue()  # type: ignore[attr-defined]
 
 
@@ -124,7 +124,7 @@ def turns_until(supervisor: Supervisor, true: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_asked_to_stop_it_lets_each_program_finish_and_leaves_none(supervised, tmp_path: Path, number) -> None:
+def test_a_stop_signal_lets_each_program_finish_and_leaves_none(supervised, tmp_path: Path, number) -> None:
     running = supervised(tidying=0.5)
     running.child.send_signal(number)
     assert running.end() == (0, "stopped\n")
@@ -157,7 +157,7 @@ def test_the_echo_of_the_first_ctrl_c_is_no_second(supervisor: Supervisor) -> No
     for _ in range(2):
         supervisor.on_signal(signal.SIGINT, None)
     assert supervisor.stopping and not supervisor.insisted
-    supervisor.asked_at -= 2 * ECHO
+    supervisor.stop_requested_at -= 2 * ECHO
     supervisor.on_signal(signal.SIGTERM, None)
     assert not supervisor.insisted
     supervisor.on_signal(signal.SIGINT, None)
@@ -168,12 +168,12 @@ def test_a_killed_supervisor_takes_its_programs_with_it(supervised) -> None:
     running = supervised(tidying=600)
     running.child.kill()
     running.child.wait()
-    # What the programs started themselves has to see to its own end: the workers' children do (test_serve.py).
+    # Processes that the programs start must end by themselves: the workers' children do (test_serve.py).
     eventually(lambda: len(marked(running.marker)) <= 1, "the end of the programs")
 
 
 def guarded_as_elsewhere(code: str, marker: str = "") -> subprocess.Popen[str]:
-    """A program under the guard as it is on systems that are not Linux, once it is up."""
+    """Start a program under the guard of systems other than Linux, and wait until it is up."""
     watch = "import sys; from prove_web.supervisor.guard import watch; sys.exit(watch(sys.argv[1:]))"
     guarded = subprocess.Popen(
         [sys.executable, "-c", watch, sys.executable, "-c", code],
@@ -214,18 +214,20 @@ def test_the_guard_does_not_start_a_program_for_a_supervisor_that_is_gone() -> N
 def test_a_program_that_died_is_started_again(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "FIRST_DELAY", 0.05)
     supervisor.start(program("import os, time; print('life', os.getpid(), flush=True); time.sleep(600)"))
-    turns_until(supervisor, lambda: shown(supervisor).count("life") == 1)
+    turns_until(supervisor, lambda: printed(supervisor).count("life") == 1)
     child = supervisor.processes[0].child
     assert child
     os.kill(child.pid, signal.SIGKILL)
-    turns_until(supervisor, lambda: shown(supervisor).count("life") == 2)
-    assert "stand-in   | was ended by SIGKILL; starts again in 0.05 s" in shown(supervisor)
+    turns_until(supervisor, lambda: printed(supervisor).count("life") == 2)
+    assert "stand-in   | was ended by SIGKILL; starts again in 0.05 s" in printed(supervisor)
 
 
 def test_a_program_that_cannot_live_is_given_up_with_its_last_words(supervisor: Supervisor, monkeypatch) -> None:
     monkeypatch.setattr(process, "FIRST_DELAY", 0.01)
     supervisor.start(program("raise SystemExit('no such module: torch')"))
-    with pytest.raises(Refused, match=r"exit code 1, the 5th time within a minute.* output: no such module: torch"):
+    with pytest.raises(
+        ServiceError, match=r"exit code 1, the 5th time within a minute.* output: no such module: torch"
+    ):
         supervisor.run()
 
 
@@ -233,14 +235,14 @@ def test_a_program_that_has_lived_is_never_given_up(supervisor: Supervisor, monk
     monkeypatch.setattr(process, "FIRST_DELAY", 0.01)
     supervisor.start(program("print('life')"))
     supervisor.processes[0].steady = True
-    turns_until(supervisor, lambda: shown(supervisor).count("| life") > process.MOST_DEATHS)
+    turns_until(supervisor, lambda: printed(supervisor).count("| life") > process.MOST_DEATHS)
 
 
 def test_what_a_dead_program_left_running_is_ended_with_it(supervisor: Supervisor, tmp_path: Path) -> None:
     code = "import subprocess, sys; print(subprocess.Popen(['sleep', '600']).pid, flush=True)"
     supervisor.start(program(code))
-    turns_until(supervisor, lambda: "ended with exit code 0" in shown(supervisor))
-    pid = int(shown(supervisor).split("|")[1].split()[0])
+    turns_until(supervisor, lambda: "ended with exit code 0" in printed(supervisor))
+    pid = int(printed(supervisor).split("|")[1].split()[0])
     eventually(lambda: not Path(f"/proc/{pid}").exists() or "Z (" in status(pid), "the end of what was left")
 
 
@@ -266,12 +268,12 @@ def test_programs_stop_in_their_order(tmp_path: Path) -> None:
         for order, name in ((2, "broker"), (0, "worker"), (1, "writer")):
             command = (sys.executable, "-c", NOTES_ITS_END.format(name=name))
             supervisor.start(Program(name, command, os.environ, tmp_path, stop_order=order))
-        turns_until(supervisor, lambda: shown(supervisor).count("| up") == 3)
+        turns_until(supervisor, lambda: printed(supervisor).count("| up") == 3)
     assert (tmp_path / "order").read_text().split() == ["worker", "writer", "broker"]
 
 
 def test_waiting_ends_when_somebody_asks_to_stop_or_after_its_time(supervisor: Supervisor) -> None:
-    with pytest.raises(Refused, match="the moon did not answer within 0 s"):
+    with pytest.raises(ServiceError, match="the moon did not answer within 0 s"):
         supervisor.wait(lambda: False, "the moon", 0)
     supervisor.on_signal(signal.SIGINT, None)
     with pytest.raises(StopRequested):
@@ -283,7 +285,7 @@ def output(tmp_path: Path, *noise: str) -> tuple[Output, io.StringIO]:
     return Output("web", Console(stream), tmp_path, noise), stream
 
 
-def test_a_traceback_is_shown_as_its_last_line_and_kept_whole_in_the_file(tmp_path: Path) -> None:
+def test_a_traceback_is_printed_as_its_last_line_and_written_in_full_to_the_file(tmp_path: Path) -> None:
     out, stream = output(tmp_path)
     text = (
         "ERROR first\nTraceback (most recent call last):\n  File 'a'\n    b()\nKeyError: 1\n\n"
@@ -297,7 +299,7 @@ def test_a_traceback_is_shown_as_its_last_line_and_kept_whole_in_the_file(tmp_pa
     assert (tmp_path / "web.log").read_text() == text
 
 
-def test_a_traceback_at_the_end_is_shown_once_nothing_follows(tmp_path: Path) -> None:
+def test_a_traceback_at_the_end_is_printed_once_nothing_follows(tmp_path: Path) -> None:
     out, stream = output(tmp_path)
     out.feed(b"Traceback (most recent call last):\n  x\nKeyError: 1\n")
     assert stream.getvalue() == ""
@@ -319,11 +321,11 @@ def test_names_are_coloured_only_where_somebody_sees_it(monkeypatch: pytest.Monk
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     terminal = Terminal()
-    Console(terminal).say("web", "hello")
+    Console(terminal).print_line("web", "hello")
     assert terminal.getvalue() == "\033[36mweb        |\033[0m hello\n"
     monkeypatch.setenv("NO_COLOR", "1")
     plain = Terminal()
-    Console(plain).say("web", "hello")
+    Console(plain).print_line("web", "hello")
     assert plain.getvalue() == "web        | hello\n"
 
 
@@ -331,7 +333,7 @@ def test_a_terminal_that_is_gone_is_a_request_to_stop(tmp_path: Path) -> None:
     stream = io.StringIO()
     with Supervisor(Console(stream), tmp_path / "logs") as supervisor:
         stream.close()
-        supervisor.say("anybody there?")
+        supervisor.print_line("anybody there?")
         supervisor.run()  # returns
 
 
@@ -348,14 +350,14 @@ def test_a_full_disk_ends_neither_the_supervisor_nor_its_programs(tmp_path: Path
     with Supervisor(Console(terminal), tmp_path / "logs") as supervisor:
         supervisor.start(program(f"import time; print('x' * 9000); open({str(alive)!r}, 'w'); time.sleep(600)"))
         turns_until(supervisor, lambda: supervisor.processes[0].output.unwritten)
-        supervisor.say("still here")
+        supervisor.print_line("still here")
         assert supervisor.processes[0].alive and not supervisor.stopping
     with contextlib.suppress(OSError):
         terminal.close()
 
 
 @needs_full
-def test_a_log_that_cannot_be_written_is_told_once_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported_once_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     out, stream = output(tmp_path)
     out.path.symlink_to(FULL)
     out.feed(b"first\n")
@@ -372,8 +374,8 @@ def test_a_program_that_dies_for_want_of_room_is_never_given_up(supervisor: Supe
     monkeypatch.setattr(process, "FIRST_DELAY", 0.0)
     monkeypatch.setattr(checks, "FULL", 10**18)
     supervisor.start(program("raise SystemExit(3)"))
-    turns_until(supervisor, lambda: shown(supervisor).count("exit code 3") > process.MOST_DEATHS)
-    assert "the disk of" in shown(supervisor) and "is full: make room; starts again in" in shown(supervisor)
+    turns_until(supervisor, lambda: printed(supervisor).count("exit code 3") > process.MOST_DEATHS)
+    assert "the disk of" in printed(supervisor) and "is full: make room; starts again in" in printed(supervisor)
 
 
 def test_a_program_that_cannot_be_started_for_now_is_tried_again(supervisor: Supervisor, monkeypatch) -> None:
@@ -383,37 +385,35 @@ def test_a_program_that_cannot_be_started_for_now_is_tried_again(supervisor: Sup
 
     monkeypatch.setattr(process.subprocess, "Popen", refuse)
     supervisor.start(program("print('here', flush=True); import time; time.sleep(600)"))
-    turns_until(supervisor, lambda: "here" in shown(supervisor))
-    assert "cannot be started (Resource temporarily unavailable); tries again in 0.5 s" in shown(supervisor)
+    turns_until(supervisor, lambda: "here" in printed(supervisor))
+    assert "cannot be started (Resource temporarily unavailable); tries again in 0.5 s" in printed(supervisor)
 
 
 def test_what_is_stopped_on_purpose_stays_stopped_until_somebody_wants_it_again(supervisor, tmp_path: Path) -> None:
     stopped = tmp_path / "stopped"
     supervisor.start(program("import time; time.sleep(600)", "kept", stopped=stopped))
-    (kept,) = supervisor.processes
-    first = kept.child.pid
+    (managed,) = supervisor.processes
+    first = managed.child.pid
     stopped.touch()
-    turns_until(supervisor, lambda: not kept.alive)
+    turns_until(supervisor, lambda: not managed.alive)
     for _ in range(5):
         supervisor.turn()
     assert (
-        not kept.alive
-        and "kept       | stopped by request" in shown(supervisor)
-        and "starts again" not in shown(supervisor)
+        not managed.alive
+        and "kept       | stopped by request" in printed(supervisor)
+        and "starts again" not in printed(supervisor)
     )
     stopped.unlink()
-    turns_until(supervisor, lambda: kept.alive)
-    assert kept.child.pid != first and not kept.deaths
+    turns_until(supervisor, lambda: managed.alive)
+    assert managed.child.pid != first and not managed.deaths
 
 
-def test_what_does_not_stop_when_asked_is_killed_and_what_was_stopped_before_does_not_start(
-    supervisor, tmp_path: Path
-) -> None:
+def test_a_program_that_ignores_a_stop_is_killed_and_a_stopped_one_does_not_start(supervisor, tmp_path: Path) -> None:
     stopped = tmp_path / "stopped"
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     stubborn = f"{deaf}; print('up', flush=True); time.sleep(600)"
     supervisor.start(program(stubborn, "stubborn", stopped=stopped, grace=0.2))
-    turns_until(supervisor, lambda: "up" in shown(supervisor))
+    turns_until(supervisor, lambda: "up" in printed(supervisor))
     stopped.touch()
     turns_until(supervisor, lambda: not supervisor.processes[0].alive)
     supervisor.start(program("import time; time.sleep(600)", "other", stopped=stopped))

@@ -1,4 +1,4 @@
-"""What a sweep says of its settings: lines through the values they have, and shares that a known effect bears out."""
+"""What a sweep finds out about its settings: lines through their values, and shares that match a known effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps: which members a space has, all launched at once or none, how they stand, and what is refused in words."""
+"""Sweeps: the members of a space, a launch of all of them or none, their progress, and refusals in words."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.defaults import DEFAULTS, EVALUATE
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import Point, Run, Sweep
-from prove_web.experiments.search_space import BadSpace, Listed, Range, drawn, grid, parse
+from prove_web.experiments.search_space import BadSpace, Range, ValueList, grid, parse, sample_members
 from prove_web.experiments.sweep_form import PRESETS, VARIABLE, name_of
-from prove_web.experiments.sweep_plot import HEIGHT, WIDTH, Ended, plot
+from prove_web.experiments.sweep_plot import HEIGHT, WIDTH, MemberResult, plot
 from prove_web.live import message_broker
 from prove_web.live.ingest import record
 from prove_web.live.models import Job, Kind, State
@@ -47,14 +47,14 @@ def test_a_grid_has_every_combination_once(lists: list[list[str]]) -> None:
 
 
 @given(st.integers(0, 99), st.integers(1, 30))
-def test_draws_are_told_by_their_seed_distinct_and_within_their_ranges(seed: int, count: int) -> None:
+def test_draws_depend_on_their_seed_are_distinct_and_stay_within_their_ranges(seed: int, count: int) -> None:
     space = {
         "rate": parse("rate", "1e-7 to 1e-4, log"),
-        "group": parse("group", "2 to 64", whole=True),
+        "group": parse("group", "2 to 64", integral=True),
         "loss": parse("loss", "dapo, grpo"),
     }
-    members = drawn(space, count, seed)
-    assert members == drawn(space, count, seed)
+    members = sample_members(space, count, seed)
+    assert members == sample_members(space, count, seed)
     assert len({tuple(member.values()) for member in members}) == len(members) <= count
     for member in members:
         assert 1e-7 <= float(member["rate"]) <= 1e-4 and 2 <= int(member["group"]) <= 64
@@ -62,15 +62,15 @@ def test_draws_are_told_by_their_seed_distinct_and_within_their_ranges(seed: int
 
 
 def test_draws_from_lists_alone_never_outnumber_their_combinations() -> None:
-    assert len(drawn({"a": Listed(("1", "2")), "b": Listed(("x", "y"))}, 100, 0)) == 4
+    assert len(sample_members({"a": ValueList(("1", "2")), "b": ValueList(("x", "y"))}, 100, 0)) == 4
 
 
 def test_a_range_in_so_many_values_has_both_ends() -> None:
-    assert parse("rate", "1e-7 to 1e-4, log in 4") == Listed(("1e-07", "1e-06", "1e-05", "0.0001"))
-    assert parse("beta", "0 to 0.04 in 3") == Listed(("0", "0.02", "0.04"))
-    assert parse("group", "2 to 4 in 9", whole=True) == Listed(("2", "3", "4")), "whole numbers fall together"
-    assert parse("beta", "0 to 1, linear") == Range(0, 1, log=False, whole=False)
-    assert parse("seed", " 0, 1 ,1,, 2") == Listed(("0", "1", "2"))
+    assert parse("rate", "1e-7 to 1e-4, log in 4") == ValueList(("1e-07", "1e-06", "1e-05", "0.0001"))
+    assert parse("beta", "0 to 0.04 in 3") == ValueList(("0", "0.02", "0.04"))
+    assert parse("group", "2 to 4 in 9", integral=True) == ValueList(("2", "3", "4")), "whole numbers fall together"
+    assert parse("beta", "0 to 1, linear") == Range(0, 1, log=False, integral=False)
+    assert parse("seed", " 0, 1 ,1,, 2") == ValueList(("0", "1", "2"))
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_values_that_make_no_sense_are_refused_in_words(text: str, says: str) ->
 
 
 @pytest.mark.parametrize("text", ["1.5 to 7.5", "1.2 to 1.4", "1 to 7.5 in 3", "1e-7 to 1e-4, log"])
-def test_a_range_of_whole_numbers_ends_at_whole_numbers(text: str) -> None:
+def test_a_range_of_integers_ends_at_integers(text: str) -> None:
     with pytest.raises(BadSpace, match="whole numbers only"):
-        parse("group", text, whole=True)
+        parse("group", text, integral=True)
 
 
 def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
@@ -110,13 +110,16 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
 
 def test_a_plot_has_a_dot_for_each_member_inside_its_box() -> None:
     for values in (["1e-6", "1e-4", "1e-2"], ["1", "2", "3"], ["a", "b", "a"], ["5"]):
-        made = plot("x", [Ended(i, value, 0.5, 0.5 + i / 10, i == 1) for i, value in enumerate(values)])
+        made = plot("x", [MemberResult(i, value, 0.5, 0.5 + i / 10, i == 1) for i, value in enumerate(values)])
         assert len(made.dots) == len(values) and sum(dot.best for dot in made.dots) == min(1, len(values) - 1)
         assert all(0 < dot.x < WIDTH and 0 < dot.y < HEIGHT for dot in made.dots)
-    rising = plot("x", [Ended(i, f"{i}", 0.5, i / 10, False) for i in (1, 2, 3)])
+    rising = plot("x", [MemberResult(i, f"{i}", 0.5, i / 10, False) for i in (1, 2, 3)])
     assert [dot.x for dot in rising.dots] == sorted(dot.x for dot in rising.dots)
     assert [dot.y for dot in rising.dots] == sorted((dot.y for dot in rising.dots), reverse=True)
-    wide = [dot.x for dot in plot("x", [Ended(i, v, 0, 0, False) for i, v in enumerate(["1e-6", "1e-4", "1e-2"])]).dots]
+    wide = [
+        dot.x
+        for dot in plot("x", [MemberResult(i, v, 0, 0, False) for i, v in enumerate(["1e-6", "1e-4", "1e-2"])]).dots
+    ]
     assert wide[1] - wide[0] == pytest.approx(wide[2] - wide[1], abs=0.2), "by logarithm"
 
 
@@ -265,23 +268,27 @@ class TestPages:
     def test_a_sweep_says_what_each_run_and_all_together_will_take_and_when_the_last_is_done(
         self, project: Project, dataset: Dataset, alice: User, alices: Client
     ) -> None:
-        asked = filled(dataset, ("seed", "0, 1, 2"), ("max_steps", "10, 20"), fill="look")
-        told = alices.post(new(project), asked).context["outlook"]
+        form = filled(dataset, ("seed", "0, 1, 2"), ("max_steps", "10, 20"), fill="look")
+        outlook = alices.post(new(project), form).context["outlook"]
         minutes = 60 * DEFAULTS["minutes"]
-        assert [one.seconds for one in told.members] == [minutes] * 6 and not told.known and told.tokens is None
-        assert told.done is None and "no training worker" in told.why, "what is not known is not made up"
+        assert (
+            [one.seconds for one in outlook.members] == [minutes] * 6 and not outlook.known and outlook.tokens is None
+        )
+        assert outlook.done is None and "no training worker" in outlook.why, "what is not known is not made up"
         spec = {**DEFAULTS, "dataset": str(dataset.job_id), "policy": "warm"}
         like = run_of(project, [0.5] * 4, config=spec, dataset=dataset)
         Point.objects.filter(run=like).update(metrics={"step_s": 2.0, "model_tokens": 10.0})
         heartbeat.beat(message_broker.broker(), "training@one", {"queues": ["training"], "slots": 2})
         theirs, _ = enrol(Organisation.objects.create(name="Others", slug="others"), alice, "Theirs", 30)
         heartbeat.beat(message_broker.broker(), theirs.worker, {"queues": ["training"], "slots": 9})
-        page = alices.post(new(project), asked)
-        told = page.context["outlook"]
-        assert told.slots == 2, "a machine of another team does nothing for this one"
-        assert [one.seconds for one in told.members] == [20.0, 40.0] * 3 and told.known and told.seconds == 180.0
-        assert told.tokens == 10.0 * like.config["prompts"] * like.config["group"] * 90
-        assert told.done == pytest.approx(100.0), "two at once, in the order of their settings"
+        page = alices.post(new(project), form)
+        outlook = page.context["outlook"]
+        assert outlook.slots == 2, "a machine of another team does nothing for this one"
+        assert (
+            [one.seconds for one in outlook.members] == [20.0, 40.0] * 3 and outlook.known and outlook.seconds == 180.0
+        )
+        assert outlook.tokens == 10.0 * like.config["prompts"] * like.config["group"] * 90
+        assert outlook.done == pytest.approx(100.0), "two at once, in the order of their settings"
         assert "Total time" in page.text and f"run {like.number}" in page.text
         assert not Run.objects.exclude(pk=like.pk).exists() and Job.objects.filter(state=State.QUEUED).count() == 0
 
@@ -290,13 +297,13 @@ class TestPages:
     ) -> None:
         alices.post(new(project), filled(dataset, ("seed", "0, 1, 2")))
         first, second, third = Run.objects.order_by("number")
-        told = [event(1, "started", host="here", pid=1)]
+        started = [event(1, "started", host="here", pid=1)]
         better = RESULT | {"sampled": {**RESULT["sampled"], "after": 0.9}}  # type: ignore[dict-item]
-        record(str(first.job_id), 1, [*told, ended(2, **RESULT)])
-        record(str(second.job_id), 1, [*told, event(2, "ended", state="failed", error="It <broke>.", result={})])
+        record(str(first.job_id), 1, [*started, ended(2, **RESULT)])
+        record(str(second.job_id), 1, [*started, event(2, "ended", state="failed", error="It <broke>.", result={})])
         page = alices.get(Sweep.objects.get().get_absolute_url())
         assert page.context["best"] == first
-        record(str(third.job_id), 1, [*told, ended(2, **better)])
+        record(str(third.job_id), 1, [*started, ended(2, **better)])
         page = alices.get(Sweep.objects.get().get_absolute_url())
         text = page.content.decode()
         assert page.context["best"] == third and text.count(">best<") == 1
@@ -306,7 +313,7 @@ class TestPages:
         assert "0.900" in listed and "2 done" in listed and "1 failed" in listed
 
     @pytest.mark.parametrize("level", ["after_step", "now"])
-    def test_a_sweep_is_stopped_as_a_whole(
+    def test_a_stop_reaches_every_member_of_a_sweep(
         self, level: str, project: Project, dataset: Dataset, alices: Client
     ) -> None:
         alices.post(new(project), filled(dataset, ("seed", "0, 1, 2")))
@@ -321,7 +328,7 @@ class TestPages:
         assert "Unknown stop level" in alices.post(stop, {"level": "softly"}, follow=True).content.decode()
         assert alices.get(stop).status_code == 405
 
-    def test_lists_cost_as_few_questions_for_many_as_for_one(
+    def test_lists_take_as_few_queries_for_many_as_for_one(
         self,
         project: Project,
         dataset: Dataset,
@@ -352,7 +359,7 @@ class TestPages:
         assert strict.post(stop, {"level": "now"}).status_code == 403
         assert not Job.objects.exclude(stop="").exists()
 
-    def test_an_empty_list_tells_the_next_action_and_a_project_without_data_says_so(
+    def test_an_empty_list_and_a_project_without_data_say_so(
         self, project: Project, alices: Client, settings: LazySettings
     ) -> None:
         assert "No sweeps yet" in alices.get(reverse("sweeps", args=project.path)).content.decode()

@@ -33,7 +33,7 @@ def browser(bob: User, as_user: Callable[[User], Client]) -> Client:
 
 @pytest.fixture
 def listed(browser: Client, project: Project) -> Callable[..., list[str]]:
-    """The names of the tools that an address lists, over all of its pages."""
+    """Return a function that reads the names of the listed tools from all pages."""
 
     def names(**query: str) -> list[str]:
         found: list[str] = []
@@ -75,7 +75,9 @@ def test_the_filters_are_those_of_the_schemas(listed: Callable[..., list[str]]) 
     assert listed(takes="NoSuchId") == []
 
 
-def test_a_list_tells_which_tools_a_data_set_uses(listed: Callable[..., list[str]], project: Project) -> None:
+def test_a_list_filters_and_sorts_by_the_tools_of_a_data_set(
+    listed: Callable[..., list[str]], project: Project
+) -> None:
     first, second = dataset_of(project, examples()[:1]), dataset_of(project, examples()[:30])
     called = {call.name for one in examples()[:30] for step in one.steps for call in step.calls}
     assert set(listed(used="yes")) == called, "the newest data set is looked at unless another is chosen"
@@ -146,7 +148,7 @@ def test_what_a_walk_is_refused_for_is_on_the_tools_page() -> None:
                 assert any(re.fullmatch(code, step.reply.data["error"]) for code in codes), (step.tool, step.reply)
 
 
-def test_a_tools_page_tells_refusals_and_where_it_is_used(browser: Client, project: Project) -> None:
+def test_a_tools_page_shows_refusals_and_where_it_is_used(browser: Client, project: Project) -> None:
     run = ran(project, list_accounts=[4, 1])
     text = html.unescape(browser.get(reverse("tool", args=[*project.path, "list_accounts"])).content.decode())
     assert "4 calls, 75 % succeeded" in text
@@ -176,8 +178,8 @@ def test_a_fault_stands_beside_its_field_and_opens_no_session(browser: Client, p
 
 def test_an_example_on_a_tools_page_works_when_it_is_called(browser: Client, project: Project) -> None:
     address = reverse("tool-call", args=[*project.path, "transfer_money"])
-    shown = browser.post(address, {"example": "1"}).content.decode()
-    given = dict(re.findall(r'name="(arg-\w+)" value="([^"]+)"', shown))
+    text = browser.post(address, {"example": "1"}).content.decode()
+    given = dict(re.findall(r'name="(arg-\w+)" value="([^"]+)"', text))
     assert {"arg-source", "arg-target", "arg-amount"} <= {*given} or len(given) >= 3
     browser.post(address, given)
     assert LiveSession.objects.get().calls.get().ok

@@ -1,4 +1,4 @@
-"""Runs that other trackers kept, brought in and taken away: by their own libraries, and without harm by odd files."""
+"""Runs of other trackers, imported and exported with those trackers' own libraries; odd files do no harm."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
-from prove_web.experiments.outside.create import Wanted, make
-from prove_web.experiments.outside.ingest import MetricPoint, end, tell
+from prove_web.experiments.outside.create import ExternalRunRequest, make
+from prove_web.experiments.outside.ingest import MetricPoint, end, store_metric_points
 from prove_web.experiments.outside.limits import InvalidRunData
 from prove_web.experiments.outside.trackers import bring, build_tracked_run, read_runs, write_run
 from prove_web.live.models import State
-from training_worker.trackers.tracked_run import NotRead, TrackedRun, gathered, plainly
-from training_worker.trackers.unpacking import unpack
+from training_worker.trackers.safe_zip import unpack
+from training_worker.trackers.tracked_run import NotRead, TrackedRun, group_into_points, map_trainer_names
 
 SINGLE = {"tensorboard": True, "mlflow": False}  # whether a number has the digits of a float32 alone
 CASES = [  # MLflow and W&B take seconds to write
@@ -40,10 +40,10 @@ def single(value: Any) -> Any:
 
 
 def random_run(project: Project, seed: int) -> Run:
-    """A run with metrics of ours and of its own, at some steps alone."""
+    """Make a run with metrics of ours and of its own, at some steps only."""
     draw = random.Random(seed)
     config = {"lr": 0.125, "nested": {"a": [1, 2]}, "name": "ü"}
-    run, _ = make(project, None, Wanted(f"Run {seed}", f"key {seed}", config, ["b", "a"]))
+    run, _ = make(project, None, ExternalRunRequest(f"Run {seed}", f"key {seed}", config, ["b", "a"]))
     names = ["loss", "train/my loss", "acc@1", "acc+1", "acc%1", "elapsed_s"]
     for source in ("points", "held_out"):
         steps = sorted(draw.sample(range(200), 40))
@@ -54,7 +54,7 @@ def random_run(project: Project, seed: int) -> Run:
             )
             for step in steps
         ]
-        tell(run, {source: rows})
+        store_metric_points(run, {source: rows})
     end(run, State.FAILED)
     run.refresh_from_db()
     return run
@@ -73,7 +73,7 @@ def test_what_is_taken_away_and_brought_in_is_the_same(
     for table in ("points", "held_out"):
         before, after = ([*getattr(each, table).values_list("step", "metrics")] for each in (run, again))
         digits = single if SINGLE.get(format) else float
-        assert after == [(step, {name: digits(value) for name, value in told.items()}) for step, told in before]
+        assert after == [(step, {name: digits(value) for name, value in metrics.items()}) for step, metrics in before]
     assert (again.name, again.config, again.tags, again.job.state) == (run.name, run.config, run.tags, State.FAILED)
 
 
@@ -167,7 +167,7 @@ def test_a_zip_has_no_links_and_no_more_than_was_agreed(tmp_path: Path, monkeypa
         packed.writestr(entry, "/etc/passwd")
     with pytest.raises(NotRead, match="not a plain file"):
         unpack(linked, tmp_path / "a")
-    monkeypatch.setattr("training_worker.trackers.unpacking.MOST_BYTES", 1_000)
+    monkeypatch.setattr("training_worker.trackers.safe_zip.MOST_BYTES", 1_000)
     with pytest.raises(NotRead, match="more than 1,000 bytes"):
         unpack(io.BytesIO(zipped({"a": b"\0" * 600, "b": b"\0" * 600})), tmp_path / "b")
     with pytest.raises(NotRead, match="cannot be unpacked"):
@@ -193,14 +193,14 @@ def test_what_is_no_such_file_is_refused_in_words(
 
 def test_values_that_fit_nowhere_are_left_out() -> None:
     nan = float("nan")
-    told = gathered(
+    result = group_into_points(
         [("a", 1, 0.0, 1.0), ("a", 1, 1.0, 2.0), ("b", -1, 0.0, 1.0), ("é!", 2, 0.0, nan), ("", 3, 0.0, 1.0)]
     )
-    assert told["points"] == (
+    assert result["points"] == (
         {"step": 1, "time": 1.0, "metrics": {"a": 2.0}},
         {"step": 2, "time": 0.0, "metrics": {"__": "NaN"}},
     )
-    assert plainly(["train/a", "other"]) == {"train/a": "train/a", "other": "other"}
+    assert map_trainer_names(["train/a", "other"]) == {"train/a": "train/a", "other": "other"}
 
 
 @pytest.mark.parametrize("odd", [{"name": 3}, {"config": []}, {"config": {"a\0": 1}}])

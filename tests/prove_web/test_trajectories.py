@@ -34,15 +34,15 @@ def test_a_trajectory_shows_every_turn_call_result_and_fact(project: Project, vi
     example = chain()
     page = as_user(victor).get(at(dataset_of(project, [example]), example))
     assert page.status_code == 200
-    shown = page.text
+    text = page.text
     for words in (*example.answers, str(example.world.seed), example.fingerprint, *example.digests):
-        assert escape(words) in shown
+        assert escape(words) in text
     for tool in example.candidates:
-        assert f"<code>{tool}</code>" in shown
+        assert f"<code>{tool}</code>" in text
     assert [turn.text for turn in page.context["turns"] if turn.role == "user"] == list(example.turns)
 
 
-def test_every_kind_of_real_trajectory_is_shown_with_its_largest_reward(
+def test_every_kind_of_real_trajectory_opens_with_its_largest_reward(
     project: Project, victor: User, as_user: SignIn
 ) -> None:
     dataset, client = dataset_of(project, examples()), as_user(victor)
@@ -52,7 +52,7 @@ def test_every_kind_of_real_trajectory_is_shown_with_its_largest_reward(
         assert page.context["verdict"].reward.total == pytest.approx(1.0 if example.abstains else 1.3)
 
 
-def test_what_failed_on_the_way_is_shown_and_earns_nothing(project: Project, victor: User, as_user: SignIn) -> None:
+def test_a_failed_call_is_displayed_and_earns_nothing(project: Project, victor: User, as_user: SignIn) -> None:
     failure = Failure(0, 0, ToolCall("get_account", {"account": "travel"}), '{"error":"not_found"}', "corrected")
     example = replace(chain(), failures=(failure,))
     page = as_user(victor).get(at(dataset_of(project, [example]), example)).text
@@ -77,7 +77,7 @@ def test_a_page_takes_as_many_queries_for_a_long_trajectory_as_for_a_short_one(
             client.get(at(dataset, example))
 
 
-def test_what_other_server_code_made_is_shown_as_recorded_and_says_so(
+def test_results_of_other_server_code_are_displayed_as_recorded_with_a_notice(
     project: Project, victor: User, as_user: SignIn
 ) -> None:
     stale = replace(chain(), fingerprint="0" * 16)
@@ -90,9 +90,7 @@ def test_what_other_server_code_made_is_shown_as_recorded_and_says_so(
     assert len([turn for turn in page.context["turns"] if turn.calls]) == len(stale.steps)
 
 
-def test_a_trajectory_on_a_server_that_is_gone_is_shown_all_the_same(
-    project: Project, victor: User, as_user: SignIn
-) -> None:
+def test_a_trajectory_on_a_server_that_is_gone_still_opens(project: Project, victor: User, as_user: SignIn) -> None:
     gone = replace(chain(), world=WorldRef(0, ("steam_engine",)), candidates=("stoke_boiler",))
     page = as_user(victor).get(at(dataset_of(project, [gone]), gone))
     assert page.status_code == 200 and "Missing server: steam_engine" in page.text and "(removed)" in page.text
@@ -104,7 +102,7 @@ def test_a_replay_that_ends_elsewhere_says_so(project: Project, victor: User, as
     assert "another state than recorded" in page and "Replayed in a fresh world" not in page
 
 
-def test_a_record_that_cannot_be_read_is_shown_as_it_is(project: Project, alice: User, as_user: SignIn) -> None:
+def test_a_record_that_cannot_be_read_opens_with_a_notice(project: Project, alice: User, as_user: SignIn) -> None:
     dataset = dataset_of(project, [chain()])
     Trajectory.objects.update(record={"of": "<script>alert(1)</script>"})
     client = as_user(alice)
@@ -113,7 +111,7 @@ def test_a_record_that_cannot_be_read_is_shown_as_it_is(project: Project, alice:
     assert client.post(at(dataset, chain(), "trajectory-session")).url == at(dataset, chain())
 
 
-def test_a_script_in_a_query_a_result_or_an_answer_is_shown_as_text(
+def test_a_script_in_a_query_a_result_or_an_answer_is_rendered_as_text(
     project: Project, victor: User, as_user: SignIn
 ) -> None:
     attack = "<script>alert(1)</script>"
@@ -168,14 +166,14 @@ def test_its_world_opens_as_a_live_session_for_those_who_may_annotate(
 
 
 def imported(**changes: Any) -> Example:
-    """An abstention example of others, one of whose tools has the name of one of ours."""
+    """Return an imported abstention example; one of its tools has the name of one of ours."""
     tools = tuple(ForeignTool(name, "", {"type": "object", "properties": {}}) for name in ("transfer_money", "fly"))
     made = replace(abstention(), source="when2call", system="Be brief.", tools=tools, world=WorldRef(0, ()))
     made = replace(made, candidates=("transfer_money", "fly"), digests=("",), fingerprint="", edges=())
     return replace(made, **changes)
 
 
-def test_an_imported_trajectory_is_shown_without_a_world(project: Project, bob: User, as_user: SignIn) -> None:
+def test_an_imported_trajectory_opens_without_a_world(project: Project, bob: User, as_user: SignIn) -> None:
     example = imported()
     dataset, client = dataset_of(project, [example]), as_user(bob)
     page = client.get(at(dataset, example))
@@ -190,7 +188,7 @@ def test_an_imported_trajectory_is_shown_without_a_world(project: Project, bob: 
     assert client.get(dataset.get_absolute_url()).status_code == 200
 
 
-def test_imported_calls_are_shown_as_recorded_and_have_no_reward(
+def test_imported_calls_are_displayed_as_recorded_and_have_no_reward(
     project: Project, victor: User, as_user: SignIn
 ) -> None:
     steps = (Step((ToolCall("fly", {"to": "Rome"}), ToolCall("fly", {"to": "Oslo"})), 0, ("landed",)),)
@@ -202,9 +200,7 @@ def test_imported_calls_are_shown_as_recorded_and_have_no_reward(
     assert "Executed" not in page.text
 
 
-def test_what_a_server_of_others_made_of_imported_calls_is_shown(
-    project: Project, victor: User, as_user: SignIn
-) -> None:
+def test_the_server_check_of_imported_calls_is_displayed(project: Project, victor: User, as_user: SignIn) -> None:
     steps = (Step((ToolCall("fly", {"to": "Rome"}),), 0, ("landed",)),)
     check = ServerCheck(servers=("air",), verdict="differs", step=0, call="fly", told=("- <b>1</b>", "+ 2"))
     shaky = imported(steps=steps, kind="chain", source="openai", check=check)

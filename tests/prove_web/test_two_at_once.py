@@ -1,6 +1,6 @@
-"""Two people in two web processes at the same time: nothing twice, nothing lost, nobody told of a database.
+"""Two people in two web processes at the same time: nothing twice, nothing lost, no database error on a page.
 
-On PostgreSQL alone, where two transactions are under way at once: test_on_postgresql.py has them run there.
+Only PostgreSQL runs two transactions at once: test_on_postgresql.py runs these tests there.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments import run_metadata
 from prove_web.experiments.defaults import DEFAULTS
 from prove_web.experiments.models import Run, RunKind
-from prove_web.experiments.outside.ingest import MetricPoint, tell
+from prove_web.experiments.outside.ingest import MetricPoint, store_metric_points
 from prove_web.experiments.table.bulk import bring_back
 from prove_web.live.jobs import NotNow, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.live.priority import move, ranked
-from prove_web.review import reviewing
+from prove_web.live.priority import move, sort_by_priority
+from prove_web.review import review_services
 from prove_web.review.models import Acceptance, Item, Review
 from prove_web.sharing.models import Deletion
 from prove_web.sharing.soft_delete import InUse, delete, restore
@@ -44,8 +44,8 @@ SignIn = Callable[[User], Client]
 
 
 def launched(project: Project, client: Client, **other: Any) -> Any:
-    asked = {"name": "A run", "dataset": project.datasets.get(number=1).pk, **DEFAULTS} | other
-    return client.post(reverse("run-new", args=project.path), asked)
+    form = {"name": "A run", "dataset": project.datasets.get(number=1).pk, **DEFAULTS} | other
+    return client.post(reverse("run-new", args=project.path), form)
 
 
 def again(run: Run) -> Run:
@@ -106,20 +106,20 @@ def test_a_run_that_is_restored_while_somebody_deletes_it_is_restored(project: P
     assert not again(run).deleted_at
 
 
-def test_a_run_that_two_restore_is_restored_and_neither_is_told_of_a_fault(project: Project, mary: User) -> None:
+def test_a_run_that_two_restore_is_restored_and_neither_gets_an_error(project: Project, mary: User) -> None:
     run = run_of(project)
     made = delete(run, mary)
     one, two = again(run), again(run)
     first, second = overtaken(lambda: restore(made), lambda: bring_back(one, None))
     assert isinstance(first, Run) and second in (True, False), second
     assert bring_back(two, None) is False
-    assert not again(run).deleted_at and not Deletion.objects.waiting().exists()
+    assert not again(run).deleted_at and not Deletion.objects.filter_in_trash().exists()
 
 
 def test_a_graph_that_two_ask_for_is_proven_once(project: Project, mary: User, as_user: SignIn) -> None:
-    asked = reverse("graph-prove", args=project.path)
+    url = reverse("graph-prove", args=project.path)
     clients = [as_user(mary), as_user(mary)]
-    answers = overtaken(*(lambda client=client: client.post(asked) for client in clients))
+    answers = overtaken(*(lambda client=client: client.post(url) for client in clients))
     assert [answer.status_code for answer in answers] == [302, 302], answers
     assert Job.objects.filter(kind=Kind.GRAPH).count() == 1
 
@@ -129,8 +129,8 @@ def test_metrics_that_two_programs_name_at_once_are_both_known(project: Project)
     Run.objects.filter(pk=run.pk).update(kind=RunKind.OUTSIDE)
     one, two = again(run), again(run)
     found = overtaken(
-        lambda: tell(one, {"points": [MetricPoint(1, {"mine": 1.0}, datetime.now(UTC))]}),
-        lambda: tell(two, {"points": [MetricPoint(2, {"theirs": 2.0}, datetime.now(UTC))]}),
+        lambda: store_metric_points(one, {"points": [MetricPoint(1, {"mine": 1.0}, datetime.now(UTC))]}),
+        lambda: store_metric_points(two, {"points": [MetricPoint(2, {"theirs": 2.0}, datetime.now(UTC))]}),
     )
     assert found == (1, 1)
     assert set(again(run).own["points"]) == {"mine", "theirs"}
@@ -144,24 +144,26 @@ def test_tags_that_two_give_a_run_are_both_there(project: Project) -> None:
     assert again(run).tags == ["good", "long"]
 
 
-def test_an_item_is_settled_by_as_many_reviews_as_it_takes_and_the_next_is_kept_beside_them(
+def test_an_item_is_settled_by_as_many_reviews_as_it_takes_and_the_next_is_stored_as_extra(
     project: Project, alice: User, mary: User, bob: User
 ) -> None:
     item = queue_of(project, mary, items=1, reviewers=2).items.get()
     people = (alice, mary, bob)
-    found = at_once(*(lambda who=who: reviewing.finish(item, who, given(item, who, "accept")) for who in people))
+    found = at_once(*(lambda who=who: review_services.finish(item, who, given(item, who, "accept")) for who in people))
     assert sorted(one.extra for one in found) == [False, False, True], found
     item.refresh_from_db()
     assert (item.state, item.verdict) == (Item.State.SETTLED, "accept")
     assert Review.objects.count() == 3 and Acceptance.objects.count() == 1
 
 
-def test_of_two_tabs_that_type_the_later_is_told_and_nothing_is_written_over(project: Project, mary: User) -> None:
+def test_of_two_drafts_in_two_tabs_the_later_is_refused_and_nothing_is_overwritten(
+    project: Project, mary: User
+) -> None:
     item = queue_of(project, mary, items=1).items.get()
     texts = ("from the first tab", "from the second tab")
     drafts = [given(item, mary, comment=text) for text in texts]
-    first, second = overtaken(*(lambda one=one: reviewing.save_draft(item, mary, one) for one in drafts))
-    assert isinstance(second, reviewing.Stale), second
+    first, second = overtaken(*(lambda one=one: review_services.save_draft(item, mary, one) for one in drafts))
+    assert isinstance(second, review_services.Stale), second
     assert second.review.comment == texts[0] == first.review.comment == Review.objects.get().comment
 
 
@@ -170,7 +172,7 @@ def test_of_two_who_adjudicate_each_has_a_review_and_the_item_stands_as_the_late
 ) -> None:
     item = queue_of(project, mary, items=1, reviewers=2).items.get()
     for who, verdict in ((alice, "accept"), (bob, "reject")):
-        reviewing.finish(item, who, given(item, who, verdict))
+        review_services.finish(item, who, given(item, who, verdict))
     sent = [(alice, "accept"), (mary, "reject")]
     acts = [lambda who=who, said=said: settled(item, who, said) for who, said in sent]
     found = overtaken(*acts)
@@ -181,7 +183,9 @@ def test_of_two_who_adjudicate_each_has_a_review_and_the_item_stands_as_the_late
 
 
 def settled(item: Item, who: User, verdict: str) -> Any:
-    return reviewing.finish(item, who, reviewing.Submission(saying(item, verdict), 0, 1.0), adjudicates=True)
+    return review_services.finish(
+        item, who, review_services.Submission(saying(item, verdict), 0, 1.0), adjudicates=True
+    )
 
 
 def waits(project: Project, priority: int) -> Job:
@@ -231,4 +235,6 @@ def test_whatever_four_people_do_to_the_queue_at_once_it_stays_in_order_and_nobo
         assert run.job.ended, "a run in the bin is at work"
     for queue in {job.queue for job in Job.objects.filter(state=State.QUEUED)}:
         there = [job for job in Job.objects.filter(state=State.QUEUED) if job.queue == queue]
-        assert [job.pk for job in ranked(there)] == [job.pk for job in sorted(there, key=lambda job: job.place)]
+        assert [job.pk for job in sort_by_priority(there)] == [
+            job.pk for job in sorted(there, key=lambda job: job.place)
+        ]

@@ -1,4 +1,4 @@
-"""New data sets of trajectories there are: what they hold, what they are called by their contents, and what drops."""
+"""New data sets of stored trajectories: their contents, their digests, and the rows that they drop."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def test_a_version_holds_what_was_found_with_its_files_and_says_what_it_is_of(so
     chains = [one for one in records(source) if one.kind == "chain"]
     assert records(made) == chains and made.number == source.number + 1
     assert (made.parent, made.origin, made.job.state) == (source, {"query": "kind:chain"}, State.DONE)
-    kept = [one for split in dataset_folder.SPLITS for one in dataset_folder.examples(made.job.out, split)]
-    assert kept == chains and dataset_folder.read(made.job.out).content == content(made)
+    stored = [one for split in dataset_folder.SPLITS for one in dataset_folder.examples(made.job.out, split)]
+    assert stored == chains and dataset_folder.read(made.job.out).content == content(made)
 
 
 def test_the_same_contents_have_the_same_digest_however_they_were_chosen(source: Dataset, mary: User) -> None:
-    whole = made_of(source, mary)
-    again = make_version(source.project, mary, "", whole.trajectories.order_by("-query"), origin={"query": "x"})
+    complete = made_of(source, mary)
+    again = make_version(source.project, mary, "", complete.trajectories.order_by("-query"), origin={"query": "x"})
     fewer = make_version(source.project, mary, "", source.trajectories.exclude(example=examples()[0].id), origin={})
-    assert content(whole) == content(again) != content(fewer)
+    assert content(complete) == content(again) != content(fewer)
 
 
 def test_its_digest_is_that_of_the_worker_that_made_the_same(source: Dataset, mary: User, tmp_path: Path) -> None:
@@ -93,12 +93,12 @@ def test_nothing_makes_no_data_set(source: Dataset, mary: User) -> None:
 def test_edited_trajectories_and_attempts_keep_what_they_are_of(source: Dataset, mary: User) -> None:
     first, second = source.trajectories.all()[:2]
     Trajectory.objects.filter(pk=second.pk).update(parent=first, origin={"session": 4})
-    kept = made_of(source, mary).trajectories.get(example=second.example)
-    assert (kept.parent, kept.origin, kept.reward) == (first, {"session": 4}, second.reward)
+    copied = made_of(source, mary).trajectories.get(example=second.example)
+    assert (copied.parent, copied.origin, copied.reward) == (first, {"session": 4}, second.reward)
 
 
 class TestMany:
-    """A job on the queue of the web makes what takes a while."""
+    """A job on the web queue makes a large data set."""
 
     pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -122,12 +122,12 @@ class TestMany:
         tasks.curate(str(made.job_id), 1)
         assert made.trajectories.count() == HELD
 
-    def test_a_stop_leaves_nothing_behind_and_resume_makes_it_from_anew(self, source: Dataset, mary: User) -> None:
+    def test_a_stop_leaves_nothing_behind_and_resume_makes_it_from_the_start(self, source: Dataset, mary: User) -> None:
         from prove_web.live.jobs import request_stop, resume
         from prove_web.live.models import StopLevel
 
         made = made_of(source, mary)
-        claimed = tasks.claimed(str(made.job_id), 1)
+        claimed = tasks.claim_job(str(made.job_id), 1)
         request_stop(claimed, StopLevel.NOW)
         tasks.work(claimed)
         assert Job.objects.get(pk=made.job_id).state == State.STOPPED and not made.trajectories.exists()
@@ -138,7 +138,7 @@ class TestMany:
     @pytest.mark.long
     def test_an_attempt_that_died_half_way_is_made_again(self, source: Dataset, mary: User, settings: Any) -> None:
         made = made_of(source, mary)
-        tasks.claimed(str(made.job_id), 1)
+        tasks.claim_job(str(made.job_id), 1)
         half = source.trajectories.first()
         half.pk, half.dataset = None, made
         half.save()
@@ -146,7 +146,7 @@ class TestMany:
         reconcile()
         job = Job.objects.get(pk=made.job_id)
         assert (job.state, job.attempt) == (State.QUEUED, 2)
-        assert tasks.claimed(str(made.job_id), 1) is None
+        assert tasks.claim_job(str(made.job_id), 1) is None
         tasks.curate(str(made.job_id), 2)
         assert records(made) == records(source)
 
@@ -162,11 +162,11 @@ class TestMany:
         text = (job.folder / LOG).read_text()
         assert "Traceback" in text and text.endswith(f"ERROR failed: {job.error}\n")
 
-    def test_it_gives_signs_of_life_while_it_has_nothing_to_tell(self, source: Dataset, mary: User) -> None:
+    def test_it_sends_heartbeats_while_it_has_nothing_to_report(self, source: Dataset, mary: User) -> None:
         made = made_of(source, mary)
-        job = tasks.claimed(str(made.job_id), 1)
+        job = tasks.claim_job(str(made.job_id), 1)
         assert job.beat_at is None
-        with tasks.beating(job, every=0.01):
+        with tasks.sending_heartbeats(job, every=0.01):
             eventually(lambda: Job.objects.get(pk=job.pk).beat_at is not None)
 
     def test_one_whose_trajectories_are_gone_says_so(self, source: Dataset, mary: User) -> None:

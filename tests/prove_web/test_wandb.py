@@ -1,4 +1,4 @@
-"""Runs of Weights & Biases: read as its own library wrote them, whole or damaged, and written without any network."""
+"""Runs of Weights & Biases: read from files of its own library, intact or damaged, and written without any network."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ with wandb.init(mode="offline", settings=quiet) as run:  # as transformers' call
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder `wandb` with two runs that its library wrote; starting that takes seconds."""
+    """Return a folder `wandb` with two runs that its library wrote; that library takes seconds to start."""
     folder = tmp_path_factory.mktemp("theirs")
     own = {f"WANDB_{name}_DIR": str(folder / "other") for name in ("CACHE", "CONFIG", "DATA")}
     environment = {**os.environ, **own, "WANDB_ERROR_REPORTING": "false", "WANDB_MODE": "offline"}
@@ -59,7 +59,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Any]:
-    """The module that loads wandb, which changes the environment of whoever does."""
+    """Yield the module that loads wandb, and restore the environment that wandb changes."""
     before = dict(os.environ)
     from training_worker.trackers import wandb
 
@@ -73,7 +73,7 @@ def run_files(folder: Path) -> dict[str, bytes]:
 
 
 def curve(run: Run) -> dict[int, dict[str, float]]:
-    """Its points without the clock, which is that of the machine."""
+    """Return the points of a run without the clock, which depends on the machine."""
     return {one.step: {name: x for name, x in one.metrics.items() if name != "elapsed_s"} for one in run.points.all()}
 
 
@@ -114,7 +114,7 @@ def test_one_file_alone_that_was_cut_short_says_so(
 
 
 @pytest.mark.long
-def test_the_terminal_writes_one_without_asking_any_network(
+def test_the_terminal_writes_one_without_any_network_request(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = random_run(project, 6)
@@ -160,7 +160,7 @@ def test_whatever_was_damaged_nothing_is_read_that_was_not_written(
     draw, file = random.Random(seed), tmp_path / "run-x.wandb"
     content = draw.choice([*run_files(theirs).values()])
     file.write_bytes(content)
-    [whole] = reader.read(file)
+    [intact] = reader.read(file)
     damaged = bytearray(content)
     for _ in range(draw.randint(1, 4)):
         place = draw.randrange(len(damaged))
@@ -179,8 +179,8 @@ def test_whatever_was_damaged_nothing_is_read_that_was_not_written(
         [read] = reader.read(file)
     except NotRead:
         return
-    assert all(metrics == rows_of(whole).get(step) for step, metrics in rows_of(read).items())
-    assert damaged == content or read.remarks != whole.remarks
+    assert all(metrics == rows_of(intact).get(step) for step, metrics in rows_of(read).items())
+    assert damaged == content or read.remarks != intact.remarks
 
 
 def test_a_damaged_block_costs_no_more_than_what_was_in_it(reader: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page on a run's conversation under way: what the trainer wrote down, for looking only."""
+"""The page of a run's current conversation: what the trainer wrote, for viewing only."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
 from training_worker.prove import live_rollout
-from training_worker.prove.live_rollout import Watched
+from training_worker.prove.live_rollout import LiveRollout
 from training_worker.prove.trajectory import Message
 
 from .examples import chain, dataset_of
@@ -47,13 +47,13 @@ def set_state(run: Run, state: State) -> None:
     run.job.save()
 
 
-def test_a_conversation_under_way_is_shown_turn_by_turn_and_asked_for_again(run: Run, victors: Client) -> None:
+def test_a_conversation_under_way_is_displayed_turn_by_turn_and_polled(run: Run, victors: Client) -> None:
     assert "No conversation yet" in victors.get(at(run)).text
-    whole = good(chain())
-    for turns in range(1, len(whole.transcript) + 1):
-        calls = sum(message.role == "tool" for message in whole.transcript[:turns])
-        part = replace(whole, transcript=whole.transcript[:turns], calls=whole.calls[:calls], reward=None)
-        live_rollout.write(run.job.out, Watched(2, part))
+    rollout = good(chain())
+    for turns in range(1, len(rollout.transcript) + 1):
+        calls = sum(message.role == "tool" for message in rollout.transcript[:turns])
+        part = replace(rollout, transcript=rollout.transcript[:turns], calls=rollout.calls[:calls], reward=None)
+        live_rollout.write(run.job.out, LiveRollout(2, part))
         answer = victors.get(at(run))
         assert "in progress" in answer.text and 'hx-trigger="every 2s"' in answer.text
         assert answer.text.count('class="call"') == calls
@@ -64,17 +64,17 @@ def test_a_conversation_under_way_is_shown_turn_by_turn_and_asked_for_again(run:
 
 
 def test_what_is_over_leads_to_the_stored_rollout_once_its_step_is_stored(run: Run, victors: Client) -> None:
-    whole = good(chain())
-    live_rollout.write(run.job.out, Watched(1, whole, over=True, index=1))
+    rollout = good(chain())
+    live_rollout.write(run.job.out, LiveRollout(1, rollout, over=True, index=1))
     link = reverse("rollout", args=[*run.project.path, run.number, 1, 1])
     assert link not in victors.get(at(run)).text
-    keep_rollouts(run, 1, [whole])
+    keep_rollouts(run, 1, [rollout])
     assert link in victors.get(at(run)).text
     assert victors.get(link).status_code == 200
 
 
 def test_a_run_that_is_not_running_says_so(run: Run, victors: Client) -> None:
-    live_rollout.write(run.job.out, Watched(1, good(chain())))
+    live_rollout.write(run.job.out, LiveRollout(1, good(chain())))
     for state, words in ((State.DONE, "not running: done"), (State.QUEUED, "The run is currently queued")):
         set_state(run, state)
         assert words in victors.get(at(run)).text
@@ -94,7 +94,7 @@ def test_a_run_on_demonstrations_has_nothing_to_watch(run: Run, victors: Client)
 
 def test_what_a_model_says_is_text_and_an_example_that_is_gone_leaves_the_transcript(run: Run, victors: Client) -> None:
     said = replace(good(chain()), transcript=(Message("user", "Hello"), Message("assistant", SCRIPT)), calls=())
-    live_rollout.write(run.job.out, Watched(1, said))
+    live_rollout.write(run.job.out, LiveRollout(1, said))
     for _ in range(2):
         page = victors.get(at(run)).text
         assert SCRIPT not in page and "&lt;script&gt;" in page

@@ -1,4 +1,4 @@
-"""Nothing is sent inside the network, however its address is spelt; what is checked is what is connected to."""
+"""Nothing is sent into the network, however its address is spelt; the client connects to the checked address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.ssrf import is_public
-from prove_web.alerts.ssrf import Refused, address_of, client, parsed
+from prove_web.alerts.ssrf import UrlRefusedError, address_of, client, parse_url
 
 INSIDE = [
     *("127.0.0.1", "127.1", "2130706433", "0x7f000001", "017700000001", "0177.0.0.1", "0x7f.1", "127.0.0.1."),
@@ -47,16 +47,16 @@ ADDRESSES = [
 
 @pytest.mark.parametrize("host", INSIDE)
 def test_a_host_inside_is_refused_in_every_spelling(host: str) -> None:
-    """Refused as an address, or by what it resolves to; at worst it resolves to nothing."""
-    with pytest.raises((Refused, httpx2.ConnectError)), client(2) as http:
-        parsed(f"http://{host}/hook")
+    """Its address is refused, or what it resolves to is refused, or it resolves to nothing."""
+    with pytest.raises((UrlRefusedError, httpx2.ConnectError)), client(2) as http:
+        parse_url(f"http://{host}/hook")
         http.post(f"http://{host}/hook", content=b"{}")
 
 
 @pytest.mark.parametrize("text", ADDRESSES)
-def test_what_is_no_plain_web_address_is_refused_before_anything_is_asked(text: str) -> None:
-    with pytest.raises(Refused):
-        parsed(text)
+def test_an_address_that_is_not_a_plain_web_address_is_refused_before_any_lookup(text: str) -> None:
+    with pytest.raises(UrlRefusedError):
+        parse_url(text)
 
 
 @given(st.ip_addresses(v=4))
@@ -78,27 +78,27 @@ def test_an_address_of_version_six_is_public_only_among_those_of_the_internet(ad
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
-    """Names resolve to these, one list after another; what was asked."""
-    asked: list[str] = []
+    """Make names resolve to these lists in turn; return the names that were looked up."""
+    lookups: list[str] = []
 
     def getaddrinfo(host: Any, port: Any, *rest: Any, **more: Any) -> list[Any]:
-        asked.append(str(host))
-        found = answers[min(len(asked), len(answers)) - 1]
+        lookups.append(str(host))
+        found = answers[min(len(lookups), len(answers)) - 1]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    return asked
+    return lookups
 
 
 def test_one_address_inside_among_many_is_enough_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     resolving(monkeypatch, ["93.184.215.14", "10.0.0.1"])
-    with pytest.raises(Refused, match="PROVE_WEBHOOK_HOSTS"):
-        address_of(parsed("https://example.com/"))
+    with pytest.raises(UrlRefusedError, match="PROVE_WEBHOOK_HOSTS"):
+        address_of(parse_url("https://example.com/"))
 
 
-def test_a_name_that_resolves_anew_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is connected to is the address that was checked: rebinding the name to one inside comes too late."""
-    asked = resolving(monkeypatch, ["93.184.215.14"], ["127.0.0.1"])
+def test_a_name_that_rebinds_is_not_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client connects to the checked address: rebinding the name to one inside comes too late."""
+    lookups = resolving(monkeypatch, ["93.184.215.14"], ["127.0.0.1"])
     reached: list[tuple[str, int]] = []
 
     def connect(address: tuple[str, int], *rest: Any, **more: Any) -> socket.socket:
@@ -109,20 +109,20 @@ def test_a_name_that_resolves_anew_is_not_asked_again(monkeypatch: pytest.Monkey
     with pytest.raises(httpx2.ConnectError), client(2) as http:
         http.post("http://rebinds.example/hook", content=b"{}")
     assert reached == [("93.184.215.14", 80)]
-    assert asked == ["rebinds.example"]
+    assert lookups == ["rebinds.example"]
 
 
 def test_an_internal_host_is_reached_once_the_operator_names_it(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     resolving(monkeypatch, ["10.0.0.9"])
     settings.WEBHOOK_HOSTS = frozenset({"hooks.internal", "chat.internal:9000"})
-    assert address_of(parsed("http://hooks.internal/")) == "10.0.0.9"
-    assert address_of(parsed("http://chat.internal:9000/")) == "10.0.0.9"
+    assert address_of(parse_url("http://hooks.internal/")) == "10.0.0.9"
+    assert address_of(parse_url("http://chat.internal:9000/")) == "10.0.0.9"
     for other in ("http://hooks.internal:9000/", "http://chat.internal:9001/"):
-        with pytest.raises(Refused, match="Port"):
-            parsed(other)
+        with pytest.raises(UrlRefusedError, match="Port"):
+            parse_url(other)
     for other in ("http://chat.internal/", "http://other.internal/"):
-        with pytest.raises(Refused, match="internal host"):
-            address_of(parsed(other))
+        with pytest.raises(UrlRefusedError, match="internal host"):
+            address_of(parse_url(other))
 
 
 def test_no_proxy_of_the_environment_comes_between(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Webhooks: told and signed, tried again while that may help, and never led astray."""
+"""Webhooks are delivered and signed, tried again while that may help, and never redirected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HERE = "/acme/demo/alerts/webhooks/"
 
 
 class Listener(ThreadingHTTPServer):
-    """A server of this machine that answers with the statuses it is given, the last one for ever."""
+    """A server on this machine that responds with the given statuses, and repeats the last one."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
@@ -75,14 +75,14 @@ def delivery(project: Project, url: str, about: Alert | None = None, **hook: Any
     return Delivery.objects.create(webhook=Webhook.objects.create(project=project, **made), alert=about)
 
 
-def told(one: Delivery, last: bool = False) -> Delivery:
+def delivered(one: Delivery, last: bool = False) -> Delivery:
     deliver(one.pk, last)
     one.refresh_from_db()
     return one
 
 
-def test_an_alert_is_told_and_signed(project: Project, alert: Alert, listener: Listener) -> None:
-    one = told(delivery(project, listener.url, alert))
+def test_an_alert_is_delivered_and_signed(project: Project, alert: Alert, listener: Listener) -> None:
+    one = delivered(delivery(project, listener.url, alert))
     assert (one.state, one.status, one.tries) == ("sent", 200, 1)
     [(headers, body)] = listener.heard
     signed = hmac.new(b"quiet", headers["X-Prove-Timestamp"].encode() + b"." + body, hashlib.sha256).hexdigest()
@@ -95,7 +95,7 @@ def test_an_alert_is_told_and_signed(project: Project, alert: Alert, listener: L
 
 
 def test_a_chat_finds_no_mention_in_a_name(project: Project, alert: Alert, listener: Listener) -> None:
-    told(delivery(project, listener.url, alert, format="slack"))
+    delivered(delivery(project, listener.url, alert, format="slack"))
     [(_, body)] = listener.heard
     said = json.loads(body)
     assert said.keys() == {"text"} and "&lt;!channel&gt;" in said["text"] and "<!" not in said["text"]
@@ -112,9 +112,9 @@ def test_what_may_pass_is_tried_again_until_it_is_the_last_try(
             deliver(one.pk)
     one.refresh_from_db()
     assert (one.state, one.tries, one.status) == ("waiting", 2, status)
-    assert told(one, last=True).state == "failed"
+    assert delivered(one, last=True).state == "failed"
     listener.statuses = [200]
-    assert told(delivery(project, listener.url)).state == "sent"
+    assert delivered(delivery(project, listener.url)).state == "sent"
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 401, 404, 410])
@@ -122,7 +122,7 @@ def test_what_will_not_pass_is_not_tried_again_and_no_redirect_is_followed(
     project: Project, listener: Listener, status: int
 ) -> None:
     listener.statuses = [status]
-    one = told(delivery(project, listener.url))
+    one = delivered(delivery(project, listener.url))
     assert (one.state, one.status, len(listener.heard)) == ("failed", status, 1)
     assert ("redirect" in one.error) is (status < 400)
 
@@ -132,12 +132,12 @@ def test_an_address_inside_the_network_is_refused_whatever_was_stored(
 ) -> None:
     settings.WEBHOOK_HOSTS = frozenset()
     for url in (listener.url, "http://localhost/", "http://169.254.169.254/latest", "https://[::1]/"):
-        one = told(delivery(project, url))
+        one = delivered(delivery(project, url))
         assert (one.state, one.status) == ("failed", None) and one.error
     assert listener.heard == []
 
 
-def test_nobody_there_is_told_and_tried_again(project: Project, listener: Listener) -> None:
+def test_a_missing_listener_is_reported_and_tried_again(project: Project, listener: Listener) -> None:
     one = delivery(project, listener.url)
     listener.server_close()
     with pytest.raises(NotNow):
@@ -146,7 +146,7 @@ def test_nobody_there_is_told_and_tried_again(project: Project, listener: Listen
     assert one.state == "waiting" and "No response" in one.error
 
 
-def test_an_owner_adds_one_and_its_secret_is_shown_once(
+def test_an_owner_adds_one_and_its_secret_is_displayed_once(
     project: Project, alice: User, as_user: SignIn, listener: Listener
 ) -> None:
     client = as_user(alice)
@@ -155,7 +155,7 @@ def test_an_owner_adds_one_and_its_secret_is_shown_once(
     assert hook.secret in page.text and hook.made_by == alice and hook.origin == "http://testserver"
     assert hook.secret not in client.get(HERE).text + client.get(f"{HERE}{hook.pk}/").text
     client.post(f"{HERE}{hook.pk}/change/", {"do": "test"})
-    assert told(hook.deliveries.get()).state == "sent"
+    assert delivered(hook.deliveries.get()).state == "sent"
     assert ">Test<" in client.get(f"{HERE}{hook.pk}/").text and b"test" in listener.heard[0][1]
     for do, there in (("remove", False), ("restore", True)):
         client.post(f"{HERE}{hook.pk}/change/", {"do": do})

@@ -1,4 +1,4 @@
-"""What-if rewards: another reward over a run or a data set tells what scoring anew tells, and can be saved for runs."""
+"""What-if rewards: another reward over a run or a data set gives what rescoring gives, and can be saved for runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import Run, SavedReward
 from prove_web.experiments.what_if import of_dataset, pages
-from prove_web.experiments.what_if.compared import chance, compared, groups
+from prove_web.experiments.what_if.comparison import chance, compare_rewards, groups
 from prove_web.experiments.what_if.lot import Lot, Row
 from prove_web.experiments.what_if.of_dataset import DatasetSource
 from prove_web.experiments.what_if.of_run import RunSource, spread
 from prove_web.experiments.what_if.params import parse_params
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.rescoring import Comparison, rescore
 from training_worker.prove.reward import PAPER, PRESETS, RewardConfig, reward_of
+from training_worker.prove.reward_replay import Comparison, rescore
 from training_worker.prove.trajectory import Example, Rollout
 
 from .examples import abstention, chain, dataset_of, examples
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.django_db
 
 @cache
 def several() -> tuple[tuple[Example, Rollout], ...]:
-    """Attempts of every quality at two chains and at an abstention, scored by the paper."""
+    """Return attempts of every quality at two chains and at an abstention, scored by the paper."""
     long = next(one for one in examples() if len(one.steps) >= 2 and one.id != chain().id)
     made = [(example, one) for example in (chain(), long) for one in attempts(example)]
     silent = abstention()
@@ -76,16 +76,18 @@ def rows(made: Sequence[tuple[Example, Rollout]]) -> list[Row]:
 @settings(max_examples=60, deadline=None)
 @given(config=PLAIN)
 def test_columns_give_what_scoring_each_rollout_gives(config: RewardConfig) -> None:
-    lot = Lot.of(rows(several()))
+    lot = Lot.from_rows(rows(several()))
     exact = {(1, at): reward_of(example, one, config).total for at, (example, one) in enumerate(several(), 1)}
-    assert lot.plain(config) == pytest.approx([exact[row.place] for row in lot.rows], abs=1e-9)
+    assert lot.compute_plain_totals(config) == pytest.approx([exact[row.place] for row in lot.rows], abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
 @given(config=PLAIN, name=st.sampled_from(["validity", "coverage", "efficiency", "name", "arguments"]), more=WEIGHT)
 def test_a_weight_moves_the_total_by_its_component(config: RewardConfig, name: str, more: float) -> None:
-    lot = Lot.of(rows(several()))
-    moved = lot.plain(replace(config, **{name: getattr(config, name) + more})) - lot.plain(config)
+    lot = Lot.from_rows(rows(several()))
+    moved = lot.compute_plain_totals(
+        replace(config, **{name: getattr(config, name) + more})
+    ) - lot.compute_plain_totals(config)
     assert moved == pytest.approx(np.where(lot.needed > 0, more * lot.parts(config)[name], 0.0), abs=1e-9)
 
 
@@ -95,15 +97,15 @@ def test_groups_are_counted_as_rescoring_counts_them(config: RewardConfig) -> No
     made, known = [one for _, one in several()], {example.id: example for example, _ in several()}
     theirs = Comparison()
     theirs.add(made, [*rescore(known, made, config)])
-    lot = Lot.of(rows(several()))
-    ours = groups(lot, lot.plain(config))
+    lot = Lot.from_rows(rows(several()))
+    ours = groups(lot, lot.compute_plain_totals(config))
     for name in ("groups", "dead_before", "dead_after", "died", "revived", "pairs", "swapped", "reordered"):
         assert getattr(ours, name) == getattr(theirs, name), name
 
 
 def test_the_reward_it_was_scored_by_changes_nothing() -> None:
-    lot = Lot.of(rows(several()))
-    found = compared(lot, lot.plain(PAPER), (PAPER, PAPER), {}, (0.65, 0.65))
+    lot = Lot.from_rows(rows(several()))
+    found = compare_rewards(lot, lot.compute_plain_totals(PAPER), (PAPER, PAPER), {}, (0.65, 0.65))
     assert found.mean[0] == pytest.approx(found.mean[1]) and found.moved == [] and found.rank == pytest.approx(1)
     assert [one.before for one in found.bins] == [one.after for one in found.bins]
     assert found.groups.swapped == found.groups.died == found.groups.revived == 0
@@ -114,20 +116,20 @@ def test_the_reward_it_was_scored_by_changes_nothing() -> None:
 
 def test_a_group_with_a_rollout_without_reward_counts_in_no_figure_of_groups() -> None:
     made = rows(several())
-    lot = Lot.of([replace(made[0], reward=None), *made[1:]])
+    lot = Lot.from_rows([replace(made[0], reward=None), *made[1:]])
     assert lot.without == 1 and len(lot.rows) == len(made) - 1
-    whole, less = (groups(one, one.before) for one in (Lot.of(made), lot))
-    assert less.groups == whole.groups - 1
+    full, less = (groups(one, one.before) for one in (Lot.from_rows(made), lot))
+    assert less.groups == full.groups - 1
 
 
 def test_a_label_is_contradicted_by_a_threshold_and_the_order_by_none() -> None:
-    lot = Lot.of(rows(several()))
+    lot = Lot.from_rows(rows(several()))
     verdicts = {
         row.place: "accept" if total > 0.81 else "reject" for row, total in zip(lot.rows, lot.before, strict=True)
     }
-    same = compared(lot, lot.before, (PAPER, PAPER), verdicts, (0.81, 0.81)).labels
+    same = compare_rewards(lot, lot.before, (PAPER, PAPER), verdicts, (0.81, 0.81)).labels
     assert (same.judged, same.before, same.after, same.auc) == (len(lot.rows), 0, 0, (1.0, 1.0))
-    upside_down = compared(lot, -lot.before, (PAPER, PAPER), verdicts, (0.81, -0.81)).labels
+    upside_down = compare_rewards(lot, -lot.before, (PAPER, PAPER), verdicts, (0.81, -0.81)).labels
     assert upside_down.auc[1] == 0.0 and upside_down.after == len(upside_down.contradicted) > 0
     assert not any(one.already for one in upside_down.contradicted)
     assert chance(np.array([1.0]), np.array([])) is None and chance(np.array([1.0, 0.0]), np.array([0.5])) == 0.5
@@ -149,7 +151,7 @@ def folder(settings: LazySettings, tmp_path: Path) -> None:
 
 @pytest.fixture
 def run(project: Project) -> Run:
-    """Two steps of two groups of six."""
+    """Return a run with two steps of two groups of six."""
     held = [one for one in examples() if one.steps][:4]
     run = run_of(project, [0.5, 0.6], dataset=dataset_of(project, held), config={"group": 6})
     for step in (1, 2):
@@ -166,11 +168,11 @@ def test_every_form_gives_a_run_what_rescoring_gives(run: Run) -> None:
     source = RunSource(run)
     lot = source.read(1000)
     assert len(lot.rows) == source.size() == 24
-    assert lot.plain(PAPER) == pytest.approx(lot.before)
+    assert lot.compute_plain_totals(PAPER) == pytest.approx(lot.before)
     for name, config in PRESETS.items():
         rescored = source.rescore(config, 1000)
         exact = [rescored.after[row.place] for row in lot.rows]
-        assert not config.plain or lot.plain(config) == pytest.approx(exact), name
+        assert not config.plain or lot.compute_plain_totals(config) == pytest.approx(exact), name
         assert rescored.stale == 0 and len(exact) == 24
     assert len(RunSource(run, 2, 2).read(1000).rows) == 12
     run.dataset.trajectories.filter(example=lot.rows[0].example).delete()
@@ -184,7 +186,7 @@ def test_a_data_set_of_collected_rollouts_is_scored_with_its_groups_and_labels(p
     dataset = collected(project, made, run=1, step=2)
     source = DatasetSource(dataset)
     lot = source.read(1000)
-    assert lot.before == pytest.approx(lot.plain(PAPER)) and len({*lot.groups}) == 2
+    assert lot.before == pytest.approx(lot.compute_plain_totals(PAPER)) and len({*lot.groups}) == 2
     for config in (PRESETS["graduated"], PRESETS["final_state"], RewardConfig(provenance=0.2, repeats=0.3)):
         after = source.rescore(config, 1000).after
         for at, (example, one) in enumerate(made, 1):
@@ -204,7 +206,7 @@ def test_attempts_in_a_data_set_were_scored_by_the_reward_of_their_run(
     made = [(e, replace(one, reward=reward_of(e, one, own))) for e, one in several() if e.steps]
     source = DatasetSource(collected(project, made, run=1, step=2))
     assert source.config == own and not source.several
-    assert source.read(1000).plain(source.config) == pytest.approx(source.read(1000).before)
+    assert source.read(1000).compute_plain_totals(source.config) == pytest.approx(source.read(1000).before)
     collected(project, made[:2], run=2, step=2)
     Trajectory.objects.filter(dataset=source.dataset, example__endswith="-1").update(run=None)
     again = DatasetSource(source.dataset)
@@ -216,12 +218,14 @@ def test_attempts_in_a_data_set_were_scored_by_the_reward_of_their_run(
 def test_demonstrations_are_scored_as_attempts_of_their_own(project: Project) -> None:
     source = DatasetSource(dataset_of(project, examples()[:8]))
     lot = source.read(1000)
-    assert lot.plain(PAPER) == pytest.approx(lot.before)
+    assert lot.compute_plain_totals(PAPER) == pytest.approx(lot.before)
     assert set(source.rescore(PRESETS["final_state"], 1000).after.values()) == {1.0}
     assert len(source.read(4).rows) == 4
 
 
-def test_a_world_that_is_no_more_is_said_and_not_scored(project: Project, victor: User, as_user: SignIn) -> None:
+def test_a_world_of_other_server_code_is_reported_and_not_scored(
+    project: Project, victor: User, as_user: SignIn
+) -> None:
     dataset = dataset_of(project, [replace(one, fingerprint="of before") for one in examples()[:4] if one.steps])
     rescored = DatasetSource(dataset).rescore(PRESETS["final_state"], 100)
     assert rescored.stale == dataset.trajectories.count() and not rescored.after
@@ -229,7 +233,7 @@ def test_a_world_that_is_no_more_is_said_and_not_scored(project: Project, victor
     assert "recorded with other server code" in text and "Use the form paper" in text
 
 
-def test_the_page_tells_what_becomes_of_it_and_its_links_lead_somewhere(
+def test_the_page_shows_what_changes_and_its_links_lead_somewhere(
     project: Project, run: Run, victor: User, as_user: SignIn
 ) -> None:
     client = as_user(victor)
@@ -258,7 +262,7 @@ def test_the_page_tells_what_becomes_of_it_and_its_links_lead_somewhere(
         ({"beta": "1e308"}, "beta must be at most 10"),
     ],
 )
-def test_a_weight_that_cannot_be_is_told_by_name(
+def test_an_invalid_weight_is_named(
     project: Project, run: Run, victor: User, as_user: SignIn, given: dict[str, str], words: str
 ) -> None:
     text = as_user(victor).get(page(project), given).content.decode()
@@ -278,11 +282,11 @@ def test_an_empty_project_and_a_run_without_rollouts_say_what_is_missing(
 @given(config=PLAIN)
 def test_the_address_holds_the_configuration(config: RewardConfig) -> None:
     project = Project(pk=1)
-    query = dict(part.split("=") for part in asked_nothing(project).query(config).split("&") if part)
+    query = dict(part.split("=") for part in default_params(project).query(config).split("&") if part)
     assert parse_params(project, query).config == config
 
 
-def asked_nothing(project: Project) -> Any:
+def default_params(project: Project) -> Any:
     return parse_params(project, {})
 
 
@@ -295,8 +299,8 @@ def test_a_saved_reward_is_offered_to_runs_and_named_by_them(
     assert answer.redirect_chain[-1][0].endswith("what-if/?of=run-1&name=0.4")
     made = SavedReward.objects.get()
     assert (made.name, made.config, made.made_by) == ("Names matter", {"name": 0.4}, mary)
-    shown = client.get(reverse("run-new", args=project.path), {"reward": f"saved-{made.pk}"}).content.decode()
-    assert f'<option value="saved-{made.pk}" selected>Names matter' in shown
+    text = client.get(reverse("run-new", args=project.path), {"reward": f"saved-{made.pk}"}).content.decode()
+    assert f'<option value="saved-{made.pk}" selected>Names matter' in text
     form = RunForm(project, {"name": "x", "dataset": run.dataset_id, "reward_preset": f"saved-{made.pk}"})
     assert form.is_valid(), form.errors
     assert form.spec["reward"] == {"name": 0.4}
@@ -323,7 +327,7 @@ def test_a_saved_reward_is_offered_to_runs_and_named_by_them(
         ("Mine", {"luck": 1}, "there is no luck"),
     ],
 )
-def test_what_cannot_be_saved_is_told_and_nothing_is(
+def test_what_cannot_be_saved_is_refused_and_nothing_is_saved(
     project: Project, mary: User, as_user: SignIn, name: str, config: dict[str, float], words: str
 ) -> None:
     SavedReward.objects.create(project=project, name="Taken", config={"name": 0.1})
@@ -333,7 +337,7 @@ def test_what_cannot_be_saved_is_told_and_nothing_is(
 
 
 @pytest.mark.parametrize("of", ["run", "dataset"])
-def test_what_takes_a_while_is_scored_in_pieces_tells_how_far_it_is_and_can_be_stopped(
+def test_a_long_scoring_runs_in_pieces_shows_its_progress_and_can_be_stopped(
     of: str, project: Project, run: Run, victor: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [(example, one) for example, one in several() if example.steps]
@@ -344,14 +348,14 @@ def test_what_takes_a_while_is_scored_in_pieces_tells_how_far_it_is_and_can_be_s
     looked, asks = [], True
     while asks:
         answer = client.get(page(project), query)
-        told = answer.context["answer"]
+        result = answer.context["answer"]
         asks = 'hx-trigger="load' in answer.content.decode()
-        assert told.compared is not None and told.total == source.size() and asks == bool(told.left)
-        looked.append(told.looked)
+        assert result.compared is not None and result.total == source.size() and asks == bool(result.left)
+        looked.append(result.looked)
     assert looked == sorted({*looked}) and len(looked) > 1 and looked[-1] == source.size()
     config = source.config if source.config.form == "graduated" else replace(source.config, form="graduated")
-    whole = source.rescore(config, 1000)
-    assert told.compared.mean[1] == pytest.approx(np.mean([*whole.after.values()]))
+    full = source.rescore(config, 1000)
+    assert result.compared.mean[1] == pytest.approx(np.mean([*full.after.values()]))
     other = {**query, "tau": "0.3", "form": "trace_state", "stop": "1"}
     stopped = client.get(page(project), other)
     text = stopped.content.decode()

@@ -1,4 +1,4 @@
-"""The list of browsers in which one is signed in: what it says, and signing out in the others."""
+"""The list of browsers in which a person is signed in: what it says, and how to sign out the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Entry, Project, User
-from prove_web.accounts.signing_in.sessions import device, how, note, noted
+from prove_web.accounts.signing_in.sessions import describe_sign_in, device, note, noted
 
 PASSWORD = "correct horse battery"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
@@ -18,7 +18,7 @@ SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605
 
 
 def browser(agent: str, address: str = "192.0.2.1", name: str = "bob") -> Client:
-    """Somebody signed in with it by their password."""
+    """Return a client with this browser in which somebody signed in by password."""
     client = Client(headers={"User-Agent": agent}, REMOTE_ADDR=address)
     answer = client.post(reverse("sign-in"), {"username": name, "password": PASSWORD})
     assert answer.status_code == 302
@@ -33,8 +33,8 @@ def test_the_page_lists_every_browser_with_its_address(bob: User, project: Proje
     browser(SAFARI, "192.0.2.7")
     here = browser(FIREFOX)
     page = here.get(reverse("account-sessions")).content.decode()
-    for told in ("Firefox on Linux", "Safari on an iPhone", "192.0.2.7", "192.0.2.1", "this browser"):
-        assert told in page
+    for words in ("Firefox on Linux", "Safari on an iPhone", "192.0.2.7", "192.0.2.1", "this browser"):
+        assert words in page
     assert "2 browsers, including this one" in here.get(reverse("account")).content.decode()
 
 
@@ -88,7 +88,7 @@ def test_signing_out_takes_the_browser_off_the_list(bob: User, project: Project)
     assert not UserSession.objects.exists()
 
 
-def test_a_session_of_before_is_listed_once_it_is_used(bob: User, project: Project) -> None:
+def test_an_older_session_is_listed_once_it_is_used(bob: User, project: Project) -> None:
     client = browser(SAFARI)
     UserSession.objects.all().delete()
     noted.at.clear()
@@ -120,7 +120,7 @@ def test_owners_read_there_of_too_many_wrong_passwords_and_of_no_single_one(
 
 
 @pytest.mark.parametrize(
-    ("records", "told"),
+    ("records", "expected"),
     [
         ([], "password"),
         ([{"method": "mfa", "type": "totp"}], "password and second factor"),
@@ -129,12 +129,12 @@ def test_owners_read_there_of_too_many_wrong_passwords_and_of_no_single_one(
         ([{"method": "socialaccount"}], "another site"),
     ],
 )
-def test_how_somebody_signed_in_is_told_in_words(records: list[dict[str, Any]], told: str) -> None:
-    assert how(records) == told
+def test_how_somebody_signed_in_has_words(records: list[dict[str, Any]], expected: str) -> None:
+    assert describe_sign_in(records) == expected
 
 
 @pytest.mark.parametrize(
-    ("agent", "told"),
+    ("agent", "expected"),
     [
         (FIREFOX, "Firefox on Linux"),
         (SAFARI, "Safari on an iPhone"),
@@ -142,8 +142,8 @@ def test_how_somebody_signed_in_is_told_in_words(records: list[dict[str, Any]], 
         ("", "Unknown device"),
     ],
 )
-def test_a_browser_is_named_in_words(agent: str, told: str) -> None:
-    assert device(agent) == told
+def test_a_browser_is_named_in_words(agent: str, expected: str) -> None:
+    assert device(agent) == expected
 
 
 def test_noting_is_one_row_a_session(bob: User, rf: Any) -> None:

@@ -1,4 +1,4 @@
-"""How workers stand: those that take no more, those turned away, their GPUs and last hour, and jobs they lost."""
+"""The state of workers: those that drain, those refused, their GPUs and last hour, and jobs that they lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from prove_web.live.tasks import reconcile as reconcile_task
 from prove_web.live.views import attempts
 from prove_web.workers.enrolment import drain, enrol, revoke
 from prove_web.workers.models import Enrolment
-from prove_web.workers.worker_drain import draining
+from prove_web.workers.worker_drain import list_draining_workers
 from prove_web.workers.worker_status import workers
 from tests.waiting import eventually
 from training_worker import heartbeat, worker_info
@@ -78,8 +78,8 @@ def test_a_machine_that_drains_finishes_its_job_and_gets_no_other_until_somebody
     assert machine.next()["job"] == str(first.pk)
     alices.post(drain_url(project, enrolment[0]), {"on": "1"})
     assert machine.next() == {"draining": True}
-    told = machine.ask("tell", job=str(first.pk), attempt=1, events=[event(1, "started")]).json()
-    assert told == {"attempt": 1, "seq": 1, "stop": ""}, "what it is at goes on"
+    reply = machine.ask("tell", job=str(first.pk), attempt=1, events=[event(1, "started")]).json()
+    assert reply == {"attempt": 1, "seq": 1, "stop": ""}, "what it is at goes on"
     assert "Draining" in page(alices) and ">Resume<" in page(alices)
     alices.post(drain_url(project, enrolment[0]), {"on": "0"})
     assert machine.next()["job"] == str(second.pk)
@@ -103,14 +103,14 @@ def test_a_machine_that_is_away_can_be_drained_before_it_comes_back(
     assert "Drain " in page(alices) and alices.post(drain_url(project, enrolment[0]), {"on": "1"}).status_code == 302
     assert ">Resume<" in page(alices) and machine.next() == {"draining": True}
     revoke(enrolment[0])
-    assert draining() == set(), "who is refused needs not be told to take no more"
+    assert list_draining_workers() == set(), "who is refused needs not be told to take no more"
 
 
-def test_what_drains_is_said_again_to_a_broker_that_lost_it(enrolment: tuple[Enrolment, str]) -> None:
+def test_what_drains_is_sent_again_to_a_broker_that_lost_it(enrolment: tuple[Enrolment, str]) -> None:
     drain(enrolment[0], True)
     message_broker.broker().flushall()
     reconcile_task()
-    assert heartbeat.draining(message_broker.broker()) == {enrolment[0].worker}
+    assert heartbeat.read_draining_workers(message_broker.broker()) == {enrolment[0].worker}
 
 
 def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
@@ -121,7 +121,7 @@ def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
     answer = as_user(charlie).get(reverse("workers", args=theirs.path)).content.decode()
     assert "secret-host" not in answer and enrolment[0].worker not in answer
     assert as_user(charlie).post(drain_url(theirs, enrolment[0]), {"on": "1"}).status_code == 404
-    assert draining() == set()
+    assert list_draining_workers() == set()
     assert [one.name for one in workers(project.organisation) or []] == [enrolment[0].worker]
     assert workers(theirs.organisation) == []
 
@@ -131,27 +131,27 @@ def test_the_command_drains_a_worker_by_name_and_says_which_there_are(db: None, 
     call_command("drain")
     assert capsys.readouterr().out == "training@here  free\n"
     call_command("drain", "training@here")
-    assert "stops taking jobs" in capsys.readouterr().out and heartbeat.draining(message_broker.broker()) == {
-        "training@here"
-    }
+    assert "stops taking jobs" in capsys.readouterr().out and heartbeat.read_draining_workers(
+        message_broker.broker()
+    ) == {"training@here"}
     assert [one.state for one in workers() or []] == ["Draining"]
     heartbeat.forget(message_broker.broker(), "training@here")
     call_command("drain")
     assert capsys.readouterr().out == "training@here  draining, no heartbeat\n", "it is kept while it is away"
     call_command("drain", "training@here", "--undo")
-    assert draining() == heartbeat.draining(message_broker.broker()) == set()
+    assert list_draining_workers() == heartbeat.read_draining_workers(message_broker.broker()) == set()
     heartbeat.beat(message_broker.broker(), "training@here", {"queues": ["training"], "slots": 1})
     with pytest.raises(CommandError, match=r"Unknown worker 'nobody'\. Workers: training@here"):
         call_command("drain", "nobody")
 
 
-@pytest.mark.parametrize("asked", ["hello", "next"])
-def test_a_machine_of_another_version_is_told_to_update_and_gets_no_job(
-    project: Project, machine: Machine, alices: Client, asked: str
+@pytest.mark.parametrize("endpoint", ["hello", "next"])
+def test_a_machine_of_another_version_must_update_and_gets_no_job(
+    project: Project, machine: Machine, alices: Client, endpoint: str
 ) -> None:
     job = run(project)
     for other in ({**versions(), "code": "old"}, {**versions(), "torch": "1.0"}, {}):
-        answer = machine.ask(asked, versions=other)
+        answer = machine.ask(endpoint, versions=other)
         assert answer.status_code == 409 and "Install the same versions on both and join" in answer.json()["error"]
     assert fresh(job).state == State.QUEUED
     assert "Turned away" in page(alices) and "Until then it gets no jobs" in page(alices)
@@ -159,18 +159,20 @@ def test_a_machine_of_another_version_is_told_to_update_and_gets_no_job(
     assert "No worker serves this queue" in turns, "it is none that takes jobs"
 
 
-@pytest.mark.parametrize("asked", ["hello", "next"])
-def test_a_machine_whose_clock_is_wrong_is_told_so(project: Project, machine: Machine, asked: str) -> None:
+@pytest.mark.parametrize("endpoint", ["hello", "next"])
+def test_a_machine_whose_clock_is_wrong_is_refused_with_the_reason(
+    project: Project, machine: Machine, endpoint: str
+) -> None:
     run(project)
     for hours in (-1, 1):
         time = (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
-        answer = machine.ask(asked, versions=versions(), time=time)
+        answer = machine.ask(endpoint, versions=versions(), time=time)
         assert answer.status_code == 409 and "clock differs from the site's by 3,600 seconds" in answer.json()["error"]
-    assert machine.ask(asked, versions=versions(), time="noon").status_code == 400
-    assert machine.ask(asked, versions=versions(), time=datetime.now(UTC).isoformat()).status_code == 200
+    assert machine.ask(endpoint, versions=versions(), time="noon").status_code == 400
+    assert machine.ask(endpoint, versions=versions(), time=datetime.now(UTC).isoformat()).status_code == 200
 
 
-def test_what_a_machine_tells_of_the_future_happens_now(project: Project, machine: Machine) -> None:
+def test_an_event_of_a_machine_in_the_future_happens_now(project: Project, machine: Machine) -> None:
     job = run(project)
     machine.next()
     ahead = (timezone.now() + timedelta(minutes=4)).isoformat()
@@ -217,8 +219,8 @@ def test_a_job_that_no_machine_of_the_team_can_do_says_what_they_lack(
 ) -> None:
     evaluation(project, benchmark="bfcl", options={})
     machine.next(**CAN)
-    shown = alices.get("/acme/demo/queue/").content.decode()
-    assert "“GPU box”: it does not have BFCL multi-turn" in shown
+    text = alices.get("/acme/demo/queue/").content.decode()
+    assert "“GPU box”: it does not have BFCL multi-turn" in text
     heartbeat.beat(message_broker.broker(), "training@here", {"queues": ["training"], "slots": 1})
     assert "No available worker can run it" not in alices.get("/acme/demo/queue/").content.decode()
 
@@ -230,9 +232,9 @@ def test_a_machine_with_several_gpus_shows_each(project: Project, machine: Machi
     assert [(one["number"], one["busy"], one["used_gb"], one["celsius"]) for one in worker.devices] == [
         *((0, 0.5, 35.0, 61.0), (1, 1.0, 0.0, 0.0))
     ]
-    shown = page(alices)
-    assert "0 · H200" in shown and "35.0 of 140.0 GB · 61 °C" in shown and "1 · H200" in shown
-    assert "0 °C" not in shown.replace("140.0 GB · 61 °C", "")
+    text = page(alices)
+    assert "0 · H200" in text and "35.0 of 140.0 GB · 61 °C" in text and "1 · H200" in text
+    assert "0 °C" not in text.replace("140.0 GB · 61 °C", "")
 
 
 @pytest.mark.parametrize("slots", [0, -3, 10**9, "many", None, True])
@@ -251,7 +253,7 @@ def test_the_last_hour_has_a_sample_a_minute_and_no_more(db: None) -> None:
         broker.delete(f"prove:sampled:{name}")
         heartbeat.beat(broker, name, {"cpu": 0.5, "gpu": [busy / 100, busy / 100]})
     assert [share for _, share in heartbeat.loads(broker, name)] == [busy / 100 for busy in range(10, 70)]
-    broker.lset(heartbeat.loads_key(name), -1, json.dumps([heartbeat.now(broker) - 3700, 1.0]))
+    broker.lset(heartbeat.loads_key(name), -1, json.dumps([heartbeat.get_broker_time(broker) - 3700, 1.0]))
     assert len(heartbeat.loads(broker, name)) == 59, "what is older than an hour is not drawn"
 
 
@@ -308,15 +310,15 @@ def test_a_large_file_of_lines_is_not_sent_again_with_each_line(tmp_path: Path) 
 def test_a_machine_with_slots_is_one_worker_whose_processes_end_together(
     enrolment: tuple[Enrolment, str], tmp_path: Path
 ) -> None:
-    def told() -> dict[str, Any]:
+    def heartbeat_info() -> dict[str, Any]:
         return heartbeat.read_worker_info(message_broker.broker()).get(enrolment[0].worker, {})
 
     with over_http() as url, joining(url, enrolment[1], tmp_path / "far", "--slots=2") as process:
         log = tmp_path / "far.log"
         eventually(lambda: log.read_text().count("Joined") == 2 or process.poll() is not None, "both slots")
-        assert (told()["slots"], told()["pid"]) == (2, process.pid), log.read_text()
+        assert (heartbeat_info()["slots"], heartbeat_info()["pid"]) == (2, process.pid), log.read_text()
         slots = psutil.Process(process.pid).children()
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0 and len(slots) == 2
     assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in slots)
-    assert told() == {}, "it said goodbye"
+    assert heartbeat_info() == {}, "it said goodbye"

@@ -15,7 +15,7 @@ WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' 
 
 
 class Thread(threading.Thread):
-    """One act in a thread with a connection of its own; `said` is what it gave, or what it raised."""
+    """A call in a thread with a connection of its own; `said` is its result or its exception."""
 
     def __init__(self, act: Act):
         super().__init__(daemon=True)
@@ -32,7 +32,7 @@ class Thread(threading.Thread):
 
 
 def overtaken(first: Act, second: Act) -> tuple[Any, Any]:
-    """The second begins while the first is done and not committed; it goes on once it has ended or waits for a lock."""
+    """Start the second once the first is done; commit the first once the second has ended or waits for a lock."""
     done, go_on = threading.Event(), threading.Event()
 
     def begun() -> Any:
@@ -58,7 +58,7 @@ def waiting() -> bool:
 
 
 def at_once(*acts: Act) -> list[Any]:
-    """What each gave or raised; all begin together."""
+    """Start all together, and return what each returned or raised."""
     gate = threading.Barrier(len(acts))
 
     def through(act: Act) -> Act:

@@ -43,7 +43,7 @@ def run_of(
     by: User | None = None,
     **job: Any,
 ) -> Run:
-    """A run with one point per reward, from step 1."""
+    """Make a run with one point per reward, from step 1."""
     number = Run.objects.filter(project=project).count() + 1
     name = name or f"Run {number}"
     made = Job.objects.create(project=project, kind=Kind.RUN, title=name, state=state, created_by=by, **job)
@@ -64,27 +64,27 @@ def run_of(
 
 
 def measure(run: Run, **rewards: float) -> None:
-    """Held-out measurements: step_0=0.5, step_10=0.6."""
+    """Add held-out measurements: step_0=0.5, step_10=0.6."""
     for name, reward in rewards.items():
         HeldOut.objects.create(run=run, step=int(name.removeprefix("step_")), metrics={"reward": reward})
     rebuild(run)
 
 
 def keep_rollouts(run: Run, step: int, rollouts: Sequence[Rollout], scale: Scale = "none") -> None:
-    """Keep them as a trainer does, and record what its job tells of them."""
+    """Store rollouts as a trainer does, and record what its job reports."""
     folder = RolloutFolder(run.job.out / "rollouts")
     folder.path.mkdir(parents=True, exist_ok=True)
     size = size_of_groups(run)
     earned = advantages([one.reward.total if one.reward else None for one in rollouts], size, scale)
-    kept = [
+    records = [
         RolloutRecord(rollout=one, group=place // size + 1, advantage=earned[place], tokens=spoken(one))
         for place, one in enumerate(rollouts)
     ]
-    record_rollouts(run, {step: folder.store(step, kept, "last", chr)})
+    record_rollouts(run, {step: folder.store(step, records, "last", chr)})
 
 
 def spoken(rollout: Rollout) -> Tokens:
-    """A character a token: what was said first is the prompt, and each assistant text was a coin's toss a token."""
+    """Make one token per character: the first message is the prompt, and assistant tokens have log-probability -0.5."""
     first, *rest = rollout.transcript
     said = [(ord(letter), one.role == "assistant") for one in rest for letter in one.content]
     return Tokens(
@@ -96,7 +96,7 @@ def spoken(rollout: Rollout) -> Tokens:
 
 
 def keep_old_rollouts(run: Run, step: int, rollouts: Sequence[Rollout]) -> None:
-    """As runs kept them before they had a store, untold."""
+    """Store rollouts as runs did before there was a store, without any event."""
     folder = run.job.out / "rollouts"
     folder.mkdir(parents=True, exist_ok=True)
     write_lines(folder / f"step-{step:06d}.jsonl", rollouts)
@@ -115,7 +115,7 @@ def good(example: Example) -> Rollout:
 
 
 def saying(example: Example, *texts: str) -> Rollout:
-    """A policy that says these things and no more."""
+    """Return the rollout of a policy that says only these texts."""
     attempt = Attempt(example)
     for text in texts:
         attempt.answer(text)
@@ -123,5 +123,5 @@ def saying(example: Example, *texts: str) -> Rollout:
 
 
 def calling(example: Example, *calls: ToolCall) -> Rollout:
-    """A policy that makes these calls one after another, then answers."""
+    """Return the rollout of a policy that makes these calls one after another, then answers."""
     return saying(example, *(write_calls([call]) for call in calls), *("Done." for _ in example.turns))

@@ -1,4 +1,4 @@
-"""A whole site, started as a person starts it, in a data folder of its own."""
+"""A complete site, started as a person starts it, in a data folder of its own."""
 
 import os
 import re

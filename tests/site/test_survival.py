@@ -1,4 +1,4 @@
-"""Whatever part of the site is killed during a run, the run ends done and its curve is whole."""
+"""Whatever part of the site is killed during a run, the run ends as done and its curve is complete."""
 
 import signal
 from pathlib import Path

@@ -13,7 +13,7 @@ from training_worker.prove.trajectory import Example
 from training_worker.trainer.conversation import encode_demonstration
 from training_worker.trainer.curriculum import text
 from training_worker.trainer.model import Shape, tiny_model
-from training_worker.trainer.packed_sft import SFTRun, Stage, fit
+from training_worker.trainer.packed_sft import SFTRun, Stage, fit_model
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 
 from .double import NAMES, Bank, example
@@ -59,7 +59,9 @@ def taught(
 
 def teach(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> None:
     demonstrations = [
-        encode_demonstration(tokenizer, asked.opening, demonstration(one), asked.tools)
-        for one, asked in ((one, Bank(one)) for one in examples)
+        encode_demonstration(tokenizer, attempt.opening, demonstration(one), attempt.tools)
+        for one, attempt in ((one, Bank(one)) for one in examples)
     ]
-    fit(model, [Stage("full", demonstrations, 8)], SFTRun(steps=100, threads=1, warmup_steps=5), lambda event: None)
+    fit_model(
+        model, [Stage("full", demonstrations, 8)], SFTRun(steps=100, threads=1, warmup_steps=5), lambda event: None
+    )

@@ -34,7 +34,7 @@ class Bank:
         self.tools = tuple(TOOLS[name] for name in example.candidates)
         self.opening = (Message("user", example.turns[0]),)
         self.transcript, self.calls = list(self.opening), list[ExecutedCall]()
-        self.asked, self.over, self.end = 1, False, "tokens"
+        self.turns_sent, self.over, self.end = 1, False, "tokens"
         self.failed_at: Boundary | None = None
         self.shorten: Callable[[str], str] = str
 
@@ -43,9 +43,9 @@ class Bank:
         self.left -= 1
         calls = () if truncated else parse_calls(text)
         following = tuple(Message("tool", self.run(call)) for call in calls)
-        if not calls and not truncated and self.asked < len(self.example.turns):
-            following = (Message("user", self.example.turns[self.asked]),)
-            self.asked += 1
+        if not calls and not truncated and self.turns_sent < len(self.example.turns):
+            following = (Message("user", self.example.turns[self.turns_sent]),)
+            self.turns_sent += 1
         if truncated or not following or self.left == 0:
             self.over, self.end = True, "tokens" if truncated else "answered"
             return ()
@@ -86,19 +86,19 @@ def replies(seed: int) -> dict[tuple[str, str], str]:
 
 
 def example(seed: int) -> Example:
-    """Find someone's account, then, asked again, tell its balance. Every fifth asks for what no tool can do."""
+    """Find someone's account; in a second turn, report its balance. Every fifth asks for what no tool can do."""
     steps = tuple(
         Step((ToolCall(name, json.loads(arguments)),), turn, (reply,))
         for turn, ((name, arguments), reply) in enumerate(replies(seed).items())
     )
     able = seed % 5 > 0
-    asked = (f"Which account has {NAMES[seed % len(NAMES)]}?", "And what is its balance?")
+    turns = (f"Which account has {NAMES[seed % len(NAMES)]}?", "And what is its balance?")
     return Example(
         id=f"bank-{seed}",
         kind="chain" if able else "irrelevance",
         split="train",
         world=WorldRef(seed, ("bank",)),
-        turns=asked if able else ("Translate this poem.",),
+        turns=turns if able else ("Translate this poem.",),
         steps=steps if able else (),
         edges=((0, 1),) if able else (),
         candidates=tuple(TOOLS)[: 2 + seed % 2],

@@ -22,7 +22,7 @@ from training_worker.trainer.audit.difference import difference
 from training_worker.trainer.audit.folder import UnreadableModel, tokenizer_of
 from training_worker.trainer.audit.likelihood import Reader
 from training_worker.trainer.audit.weights import likelihood
-from training_worker.trainer.conversation import Encoded, encode, encode_demonstration, glue_ids, join
+from training_worker.trainer.conversation import EncodedConversation, encode, encode_demonstration, glue_ids, join
 from training_worker.trainer.model_families import chat_of
 
 from .families import EVERY, family_model, family_tokenizer
@@ -65,14 +65,14 @@ def without_the_newline(tokenizer: PreTrainedTokenizerFast, between: Sequence[Me
     return glue_ids(tokenizer, between)[1:]
 
 
-def decoded_again(tokenizer: PreTrainedTokenizerFast) -> Callable[..., Encoded]:
-    def joined(prompt: Sequence[int], turns: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Encoded:
+def decoded_again(tokenizer: PreTrainedTokenizerFast) -> Callable[..., EncodedConversation]:
+    def joined(prompt: Sequence[int], turns: Sequence[tuple[Sequence[int], Sequence[int]]]) -> EncodedConversation:
         return join(prompt, [(glue, encode(tokenizer, tokenizer.decode(said))) for glue, said in turns])
 
     return joined
 
 
-def end_not_learned(*args: Any) -> Encoded:
+def end_not_learned(*args: Any) -> EncodedConversation:
     made = encode_demonstration(*args)
     last = [a > b for a, b in zip(made.mask, [*made.mask[1:], 0], strict=True)]
     return replace(made, mask=tuple(int(m and not end) for m, end in zip(made.mask, last, strict=True)))
@@ -80,12 +80,12 @@ def end_not_learned(*args: Any) -> Encoded:
 
 def trusting(
     tokenizer: PreTrainedTokenizerFast, opening: Sequence[Message], rest: Sequence[Message], tools: Sequence[Any]
-) -> Encoded:
+) -> EncodedConversation:
     said = [{"role": one.role, "content": one.content} for one in [*opening, *rest]]
     chat = chat_of(tokenizer)
     text = str(tokenizer.apply_chat_template(said, tools=list(tools) or None, tokenize=False, **chat.options))
     ids = encode(tokenizer, text[: text.rindex(chat.end) + len(chat.end)])
-    return Encoded(tuple(ids), encode_demonstration(tokenizer, opening, rest, tools).mask)
+    return EncodedConversation(tuple(ids), encode_demonstration(tokenizer, opening, rest, tools).mask)
 
 
 def test_a_newline_lost_after_the_end_of_a_turn_is_found_in_the_glue() -> None:
@@ -145,7 +145,7 @@ def test_a_tokenizer_without_weights_is_audited_alone(tmp_path: Path, family_fol
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "config.json", "model.safetensors"])
 @pytest.mark.long
-def test_a_file_cut_short_is_told_with_a_remedy(
+def test_a_file_cut_short_is_reported_with_a_remedy(
     tmp_path: Path, family_folder: Callable[[str], Path], name: str
 ) -> None:
     folder = shutil.copytree(family_folder("qwen3"), tmp_path / "model")
@@ -170,13 +170,13 @@ def test_what_is_not_there_is_said() -> None:
         tokenizer_of(Path("/nowhere"))
 
 
-def test_the_verdict_is_told_as_json(
+def test_the_verdict_is_printed_as_json(
     tmp_path: Path, family_folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(family_folder("llama3.1")), "--json", "--no-weights"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["family"], told["ok"]) == ("llama3", True)
-    assert [check["name"] for check in told["checks"]] == CHECKS[:-1]
+    report = json.loads(capsys.readouterr().out)
+    assert (report["family"], report["ok"]) == ("llama3", True)
+    assert [check["name"] for check in report["checks"]] == CHECKS[:-1]
 
 
 def test_the_command_says_what_is_wrong_and_leaves_with_1(tmp_path: Path) -> None:

@@ -66,10 +66,10 @@ def plain(model: Any, one: Sample) -> torch.Tensor:
 @pytest.mark.parametrize("name", EVERY)
 def test_log_probabilities_are_those_of_one_full_forward(name: str) -> None:
     samples, _ = rollouts(name)
-    told = torch.tensor(
+    logprobs = torch.tensor(
         [value for one in samples for value, mine in zip(one.logprobs, one.env_mask, strict=True) if mine]
     )
-    assert told.std() > 0.5, "a model that is sure of nothing would show nothing"
+    assert logprobs.std() > 0.5, "a model that is sure of nothing would show nothing"
     assert max(one.env_mask.count(0) for one in samples) > 0, "several turns"
     for one in samples:
         spoken = torch.tensor(one.env_mask).bool()
@@ -91,7 +91,7 @@ def test_neither_waiting_for_a_place_nor_guessing_changes_a_token(name: str, tem
 
 
 class Direct(OneToken):
-    """What a GPU replays, computed each time: the slots that are not asked are read all the same."""
+    """What a GPU replays, computed each time: the slots that are not in use are read as well."""
 
     def capture(self, slots: Slots) -> None:
         pass
@@ -276,18 +276,18 @@ def test_where_a_row_is_new_a_guess_is_what_followed_in_the_rows_beside_it() -> 
     one, other = Lookup(shared), Lookup(shared)
     one.add([1, 2, 3, 4, 5, 6])
     other.add([9, 2, 3])
-    assert other.guess(4) == []
+    assert other.draft_tokens(4) == []
     other.add([4])
-    assert other.guess(4) == [5, 6] and other.guess(1) == [5]
+    assert other.draft_tokens(4) == [5, 6] and other.draft_tokens(1) == [5]
     other.add([7, 2, 3, 4])
-    assert other.guess(4) == [7, 2, 3, 4], "its own comes first"
+    assert other.draft_tokens(4) == [7, 2, 3, 4], "its own comes first"
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 6))
 def test_a_guess_is_what_followed_the_newest_three_tokens_last_time(ids: list[int], most: int) -> None:
     lookup = Lookup()
     lookup.add(ids)
-    guess = lookup.guess(most)
+    guess = lookup.draft_tokens(most)
     found = [i for i in range(3, len(ids)) if ids[i - 3 : i] == ids[-3:]]
     assert guess == (ids[found[-1] : found[-1] + most] if found else [])
 
@@ -305,7 +305,9 @@ def test_numbers_spread_evenly_give_tokens_their_probabilities(logits: list[floa
 
 
 @given(st.integers(0, 2**48), st.integers(0, 600), st.integers(0, 40))
-def test_a_rows_numbers_are_the_same_however_they_are_asked_for(seed: int, start: int, count: int) -> None:
+def test_a_rows_numbers_are_the_same_however_they_are_requested(seed: int, start: int, count: int) -> None:
     late, early = Uniforms(seed), Uniforms(seed)
-    early.at(0, 10)
-    assert late.at(start, count) == early.at(start, count) and all(0 <= number < 1 for number in late.numbers)
+    early.get_numbers(0, 10)
+    assert late.get_numbers(start, count) == early.get_numbers(start, count) and all(
+        0 <= number < 1 for number in late.numbers
+    )

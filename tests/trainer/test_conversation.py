@@ -1,4 +1,4 @@
-"""Token in, token out: what is assembled equals what the template renders, and the mask tells who spoke."""
+"""Token in, token out: what is assembled equals what the template renders, and the mask marks who spoke."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from transformers import PreTrainedTokenizerFast
 
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.trajectory import Example, Message
-from training_worker.trainer.conversation import Encoded, as_dicts, encode, encode_demonstration, glue_ids
+from training_worker.trainer.conversation import EncodedConversation, as_dicts, encode, encode_demonstration, glue_ids
 
 from .double import Bank
 
 
-def encoded(tokenizer: PreTrainedTokenizerFast, example: Example) -> Encoded:
-    asked = Bank(example)
-    return encode_demonstration(tokenizer, asked.opening, demonstration(example), asked.tools)
+def encoded(tokenizer: PreTrainedTokenizerFast, example: Example) -> EncodedConversation:
+    attempt = Bank(example)
+    return encode_demonstration(tokenizer, attempt.opening, demonstration(example), attempt.tools)
 
 
 def test_the_assembled_ids_are_those_of_the_template(
     tokenizer: PreTrainedTokenizerFast, examples: list[Example]
 ) -> None:
     for example in examples:
-        asked = Bank(example)
-        messages = as_dicts([*asked.opening, *demonstration(example)])
-        whole = tokenizer.apply_chat_template(messages, tools=list(asked.tools), tokenize=False)
-        ids = encode(tokenizer, str(whole))
+        attempt = Bank(example)
+        messages = as_dicts([*attempt.opening, *demonstration(example)])
+        rendered = tokenizer.apply_chat_template(messages, tools=list(attempt.tools), tokenize=False)
+        ids = encode(tokenizer, str(rendered))
         assert [*encoded(tokenizer, example).ids, *encode(tokenizer, "\n")] == ids
 
 

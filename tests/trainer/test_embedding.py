@@ -34,7 +34,7 @@ def test_equal_texts_have_cosine_1_and_all_lie_between_minus_1_and_1_and_do_not_
 
 def test_a_text_is_the_unit_mean_of_its_tokens_whatever_it_is_batched_with(sentences: Sentences) -> None:
     with torch.inference_mode():
-        batched = sentences.embedded(TEXTS)
+        batched = sentences.embed_texts(TEXTS)
         for text, vector in zip(TEXTS, batched, strict=True):
             ids = sentences.tokenizer(text, return_tensors="pt")["input_ids"][:, :48]
             mean = sentences.model(input_ids=ids).last_hidden_state.double().mean(1)[0]
@@ -71,8 +71,8 @@ def test_a_folder_that_cannot_be_used_is_refused_in_a_sentence(
 
 def test_weights_that_are_not_all_there_are_not_made_up(tmp_path: Path) -> None:
     weights = tiny_sentences(tmp_path) / "model.safetensors"
-    kept = {name: value for name, value in load_file(weights).items() if "attention" not in name}
-    save_file(kept, weights, metadata={"format": "pt"})
+    remaining = {name: value for name, value in load_file(weights).items() if "attention" not in name}
+    save_file(remaining, weights, metadata={"format": "pt"})
     with pytest.raises(UnreadableData, match=r"attention.* are missing"):
         Sentences(tmp_path)
 

@@ -55,17 +55,17 @@ def settings(url: str, cache: Path, model: str = str(WARM)) -> Settings:
     return Settings(url=url, model=model, cache=cache, answer=60, retries=1)
 
 
-def test_a_real_model_calls_a_tool_and_is_not_asked_twice(url: str, tmp_path: Path) -> None:
-    asked = [Message("user", "List my accounts.")], [tool_schema("list_accounts"), tool_schema("list_cards")]
+def test_a_real_model_calls_a_tool_and_is_not_queried_twice(url: str, tmp_path: Path) -> None:
+    request = [Message("user", "List my accounts.")], [tool_schema("list_accounts"), tool_schema("list_cards")]
     with Endpoint(settings(url, tmp_path)) as endpoint:
-        reply = endpoint.chat(*asked)
+        reply = endpoint.chat(*request)
         assert reply.calls == (ToolCall("list_accounts", {}),)
-        assert endpoint.asked == 1 and endpoint.spent > 20
+        assert endpoint.requests == 1 and endpoint.spent > 20
     with Endpoint(settings("http://127.0.0.1:9/v1", tmp_path)) as elsewhere, pytest.raises(EndpointFailed):
-        elsewhere.chat(*asked)
+        elsewhere.chat(*request)
     with Endpoint(settings(url, tmp_path)) as endpoint:
-        assert endpoint.chat(*asked) == reply
-        assert endpoint.asked == endpoint.spent == 0
+        assert endpoint.chat(*request) == reply
+        assert endpoint.requests == endpoint.spent == 0
 
 
 def test_a_conversation_with_calls_and_answers_is_understood(url: str, tmp_path: Path) -> None:
@@ -81,13 +81,13 @@ def test_a_real_model_that_cannot_write_leaves_the_script(url: str, tmp_path: Pa
     for scripted in map(example, range(6)):
         with Endpoint(
             settings(url, tmp_path / scripted.id)
-        ) as endpoint:  # two of them ask the same, and replies are kept
+        ) as endpoint:  # two of them ask the same, and replies are cached
             try:
                 worded = write_texts(scripted, endpoint, tries=1)
             except EndpointFailed as failed:  # `transformers serve` fails at malformed calls
                 assert "HTTP 500" in str(failed)
                 continue
-            assert endpoint.asked == len(worded.wording) == len(scripted.turns) + len(scripted.answers)
+            assert endpoint.requests == len(worded.wording) == len(scripted.turns) + len(scripted.answers)
         assert replace(worded, wording=()) == scripted and not {"user: model", "assistant: model"} & {*worded.wording}
         left += 1
     assert left

@@ -1,4 +1,4 @@
-"""The engine on live servers: limits hold and are visible, and every failure is somebody's, once."""
+"""The engine on live servers: limits hold and are visible, and every failure is attributed once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt, Limits
 from training_worker.prove.trajectory import Rollout, ToolCall, dumps, loads
 from training_worker.trainer.backends import GenerationRequest, GenerationResult, NoBackend
-from training_worker.trainer.backends.scripted import Policy, ScriptedBackend
+from training_worker.trainer.backends.scripted_policy import Policy, ScriptedBackend
 from training_worker.trainer.conversation import encode
 from training_worker.trainer.engine import Engine, Sample, TokenLimits, cut_tokens
 from training_worker.trainer.generate import generate_text_rollouts, sample
@@ -44,7 +44,7 @@ def in_turn(*texts: str) -> Policy:
     return lambda messages, tools: next(said, "Done.")
 
 
-def test_the_policy_is_shown_the_conversation_and_the_tools() -> None:
+def test_the_policy_sees_the_conversation_and_the_tools() -> None:
     seen = []
 
     def policy(messages: Sequence[Any], tools: Sequence[dict[str, Any]]) -> str:
@@ -61,28 +61,28 @@ def test_the_policy_is_shown_the_conversation_and_the_tools() -> None:
     assert one.rollout.end == "answered" and one.environment_s > 0
 
 
-def test_an_observation_is_cut_by_tokens_with_a_mark_in_what_is_shown_and_in_what_is_kept() -> None:
+def test_an_observation_is_cut_by_tokens_with_a_mark_in_the_transcript_and_in_the_completion() -> None:
     [one] = run(in_turn(LIST), TokenLimits(turn=100, completion=4_000, observation=12))
-    [shown] = [message.content for message in one.rollout.transcript if message.role == "tool"]
-    whole = one.rollout.calls[0].observation
-    left = len(encode(TOKENIZER, whole)) - 12
-    assert shown == cut_tokens(TOKENIZER, whole, 12) and shown.endswith(f"... [cut: {left:,} more tokens]")
-    assert TOKENIZER.decode(one.completion_ids).count(shown) == 1
+    [cut] = [message.content for message in one.rollout.transcript if message.role == "tool"]
+    full = one.rollout.calls[0].observation
+    left = len(encode(TOKENIZER, full)) - 12
+    assert cut == cut_tokens(TOKENIZER, full, 12) and cut.endswith(f"... [cut: {left:,} more tokens]")
+    assert TOKENIZER.decode(one.completion_ids).count(cut) == 1
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8"), max_size=60), st.integers(0, 30))
 def test_cutting_keeps_a_beginning_of_at_most_so_many_tokens_and_says_how_much_is_gone(text: str, most: int) -> None:
-    shown = cut_tokens(TOKENIZER, text, most)
-    kept, _, rest = shown.rpartition("... [cut: ")
-    if shown != text:
-        assert text.startswith(kept) and len(encode(TOKENIZER, kept)) <= most < len(encode(TOKENIZER, text))
+    cut = cut_tokens(TOKENIZER, text, most)
+    beginning, _, rest = cut.rpartition("... [cut: ")
+    if cut != text:
+        assert text.startswith(beginning) and len(encode(TOKENIZER, beginning)) <= most < len(encode(TOKENIZER, text))
         assert rest == f"{len(encode(TOKENIZER, text)) - most:,} more tokens]"
 
 
 def test_an_endless_observation_is_not_read_to_its_end() -> None:
-    shown = cut_tokens(TOKENIZER, "money " * 1_000_000, 8)
-    assert shown.startswith("money money") and "[cut: more than " in shown and len(shown) < 100
+    cut = cut_tokens(TOKENIZER, "money " * 1_000_000, 8)
+    assert cut.startswith("money money") and "[cut: more than " in cut and len(cut) < 100
 
 
 def test_a_text_without_end_is_cut_at_its_turns_limit_and_its_calls_are_not_run() -> None:
@@ -105,7 +105,7 @@ HUGE = [
 
 
 @pytest.mark.parametrize("call", HUGE, ids=["argument", "name", "unknown"])
-def test_a_call_of_a_megabyte_is_answered_briefly_and_kept(call: ToolCall) -> None:
+def test_a_call_of_a_megabyte_is_answered_briefly_and_stored(call: ToolCall) -> None:
     [one] = generate_text_rollouts(ScriptedBackend(in_turn(write_calls([call]))), [EXAMPLE])[0]
     assert [made.call for made in one.calls] == [call] and one.end == "answered"
     assert all(len(message.content) < 5_000 for message in one.transcript if message.role == "tool")
@@ -118,7 +118,7 @@ def test_ten_thousand_calls_in_one_turn_are_cut_at_the_limit_of_calls() -> None:
 
 
 class Clock:
-    """Seconds that pass only when they are told to."""
+    """A clock that moves only when a test moves it."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -160,7 +160,7 @@ def test_a_rollout_that_waits_for_a_turn_too_long_is_ended_while_the_others_go_o
         def step(self) -> list[GenerationResult]:
             clock.now += 25
             found = super().step()
-            self.asked |= {turn.row: GenerationRequest(turn.row, (), (), (), 1) for turn in found if turn.row == 0}
+            self.pending |= {turn.row: GenerationRequest(turn.row, (), (), (), 1) for turn in found if turn.row == 0}
             return [turn for turn in found if turn.row]
 
     attempts = [Attempt(EXAMPLE, Limits(seconds=60), clock=clock), Attempt(EXAMPLE)]
@@ -170,15 +170,15 @@ def test_a_rollout_that_waits_for_a_turn_too_long_is_ended_while_the_others_go_o
 
 
 def test_a_failure_is_recorded_once_and_nothing_is_run_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = count()
+    failures = count()
 
     def broken(*arguments: object) -> None:
-        raise ZeroDivisionError(f"bug {next(asked)}")
+        raise ZeroDivisionError(f"bug {next(failures)}")
 
     monkeypatch.setattr(World, "call", broken)
     [one] = run(always("\n".join([LIST] * 30)))
     assert (one.rollout.failed_at, one.rollout.error) == ("environment", "list_accounts: ZeroDivisionError: bug 0")
-    assert len(one.rollout.calls) == 1 and next(asked) == 1
+    assert len(one.rollout.calls) == 1 and next(failures) == 1
 
 
 turns = st.sampled_from([LIST, "Done.", "<tool_call>{", "x" * 300, "\n".join([LIST] * 25), "", "<|im_end|> more"])

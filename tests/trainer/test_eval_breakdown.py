@@ -19,11 +19,11 @@ from training_worker.trainer.eval_breakdown import (
     CUTS,
     LEAST,
     PARTS,
-    compared,
+    compare_slices,
     cut,
     pass_hat,
     state_reached,
-    watched,
+    summarize_slices,
 )
 from training_worker.trainer.evaluate import Rollouts
 
@@ -54,16 +54,16 @@ def test_pass_hat_k_is_the_share_of_all_draws_of_k_rollouts_that_succeed_through
 ) -> None:
     draws = [[all(chosen) for chosen in combinations(each, k)] for each in found if len(each) >= k]
     expected = [sum(drawn) / len(drawn) for drawn in draws]
-    told = pass_hat([[rolled(success) for success in each] for each in found], k)
-    assert (told is None) == (not expected)
-    assert told is None or isclose(told, sum(expected) / len(expected))
+    passed = pass_hat([[rolled(success) for success in each] for each in found], k)
+    assert (passed is None) == (not expected)
+    assert passed is None or isclose(passed, sum(expected) / len(expected))
 
 
 @given(verdicts)
 def test_more_tries_never_pass_more_often(found: list[list[bool]]) -> None:
     full = [(each * 5)[:5] for each in found]
-    told = [pass_hat([[rolled(success) for success in each] for each in full], k) for k in (1, 2, 4)]
-    assert told == sorted(told, reverse=True)  # type: ignore[type-var]
+    passed = [pass_hat([[rolled(success) for success in each] for each in full], k) for k in (1, 2, 4)]
+    assert passed == sorted(passed, reverse=True)  # type: ignore[type-var]
 
 
 def test_a_rollout_that_failed_for_no_fault_of_the_policy_is_no_try() -> None:
@@ -93,10 +93,10 @@ def test_the_oracle_reaches_every_final_state_and_silence_hardly_any() -> None:
 
 def test_before_and_after_are_compared_in_every_slice_with_an_interval_where_there_are_enough() -> None:
     before, after = sides()
-    told = compared(conversations(), {"sampled": (before, after), "greedy": (before, after)})
-    assert (told[0]["by"], told[0]["examples"]) == ("all", len(conversations()))
-    assert len(json.dumps(told)) < 40_000
-    for one in told:
+    slices = compare_slices(conversations(), {"sampled": (before, after), "greedy": (before, after)})
+    assert (slices[0]["by"], slices[0]["examples"]) == ("all", len(conversations()))
+    assert len(json.dumps(slices)) < 40_000
+    for one in slices:
         sampled = one["sampled"]
         assert len(sampled["before"]) == len(PARTS) == len(sampled["after"])
         assert sampled["after"][-1] == 1.0 == sampled["pass_4"][1]
@@ -105,7 +105,9 @@ def test_before_and_after_are_compared_in_every_slice_with_an_interval_where_the
         assert (low is None) == (one["examples"] < LEAST)
         assert low is None or low - 1e-6 <= change <= high + 1e-6
         assert sampled["goal_success"][1] == 1.0
-    assert told[0]["sampled"]["goal_success"][0] == pytest.approx(mean_abstention(), abs=1e-4), "silence is right there"
+    assert slices[0]["sampled"]["goal_success"][0] == pytest.approx(mean_abstention(), abs=1e-4), (
+        "silence is right there"
+    )
 
 
 def mean_abstention() -> float:
@@ -115,12 +117,12 @@ def mean_abstention() -> float:
 def test_what_was_measured_before_goals_has_none() -> None:
     bare = [[replace(oracle(one), goal_success=None, acts=())] for one in conversations()]
     new = [[oracle(one)] for one in conversations()]
-    told = compared(conversations(), {"greedy": (bare, new)})
-    assert all(not {"goal_success", "act_accuracy"} & one["greedy"].keys() for one in told)
-    assert {len(line) for line in watched(conversations(), bare)} == {5}
+    slices = compare_slices(conversations(), {"greedy": (bare, new)})
+    assert all(not {"goal_success", "act_accuracy"} & one["greedy"].keys() for one in slices)
+    assert {len(line) for line in summarize_slices(conversations(), bare)} == {5}
 
 
-def test_what_is_told_in_the_middle_of_a_run_fits_in_a_line() -> None:
-    lines = watched(conversations(), [[oracle(one)] for one in conversations()])
+def test_what_is_reported_in_the_middle_of_a_run_fits_in_a_line() -> None:
+    lines = summarize_slices(conversations(), [[oracle(one)] for one in conversations()])
     assert len(json.dumps(lines)) < 4_000
     assert all((success, goal) == (1.0, 1.0) for *_, success, goal in lines)

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example, Reward, Rollout
 from training_worker.trainer import eval_config
-from training_worker.trainer.evaluate import Rollouts, evaluate, paired, table
+from training_worker.trainer.evaluate import Rollouts, compare_policies, evaluate, table
 from training_worker.trainer.generate import TokenLimits
 
 from .double import Bank
@@ -56,11 +56,11 @@ def test_how_many_run_together_does_not_change_greedy_rollouts(
 
 
 def test_on_a_gpu_one_batch_has_many_more_rollouts_than_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[dict[str, Any]]()
-    monkeypatch.setattr(eval_config, "evaluate", lambda *given, **how: asked.append(how))
+    options = list[dict[str, Any]]()
+    monkeypatch.setattr(eval_config, "evaluate", lambda *given, **how: options.append(how))
     for device in ("cpu", "cuda"):
-        eval_config.Measuring(device, 90, TokenLimits()).rollouts(None, None, [])  # type: ignore[arg-type]
-    assert "together" not in asked[0] and asked[1]["together"] > 10 * asked[1]["rows"]
+        eval_config.EvaluationConfig(device, 90, TokenLimits()).rollouts(None, None, [])  # type: ignore[arg-type]
+    assert "together" not in options[0] and options[1]["together"] > 10 * options[1]["rows"]
 
 
 def test_a_table_has_a_line_per_chain_length_and_one_for_all(
@@ -75,23 +75,23 @@ def test_a_table_has_a_line_per_chain_length_and_one_for_all(
 
 @given(rewards, st.floats(0.05, 0.5))
 def test_the_same_gain_everywhere_is_certain(totals: list[float], gain: float) -> None:
-    found = paired(scored(totals), scored([total + gain for total in totals]))
+    found = compare_policies(scored(totals), scored([total + gain for total in totals]))
     assert found.better and found.low == pytest.approx(gain) == found.difference
 
 
 @given(rewards)
 def test_no_policy_is_better_than_itself(totals: list[float]) -> None:
-    found = paired(scored(totals), scored(totals))
+    found = compare_policies(scored(totals), scored(totals))
     assert not found.better and found.difference == 0
 
 
 def test_noise_is_not_a_gain_and_its_interval_holds_the_difference() -> None:
     noise = torch.randn(50, generator=torch.Generator().manual_seed(0))
-    found = paired(scored([0.0] * 50), scored((noise - noise.mean()).tolist()))
+    found = compare_policies(scored([0.0] * 50), scored((noise - noise.mean()).tolist()))
     assert found.low < found.difference < found.high and not found.better
 
 
 def test_an_example_without_a_valid_rollout_is_left_out() -> None:
     before, after = scored([0.5, 0.5, 0.5]), scored([0.6, 0.7, 9.0])
     after[2] = [replace(after[2][0], reward=None, failed_at="infrastructure")]
-    assert paired(before, after).examples == 2
+    assert compare_policies(before, after).examples == 2

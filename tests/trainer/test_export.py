@@ -16,10 +16,10 @@ from training_worker.prove.rollout import Prompt, demonstration
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.synthesis.manifest import Drawn
+from training_worker.prove.synthesis.manifest import DrawCounts
 from training_worker.prove.trajectory import Example
 from training_worker.trainer.conversation import render
-from training_worker.trainer.curriculum import full
+from training_worker.trainer.curriculum import encode_full_demonstration
 from training_worker.trainer.model_families import chat_of
 from training_worker.trainer.policy import Policy, load_policy
 
@@ -42,7 +42,7 @@ def examples() -> list[Example]:
 def exported(examples: list[Example], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("set")
     sides = {"train": examples[:-3], "held_out": examples[-3:]}
-    drawn = Drawn(drawn=40, dropped={})
+    drawn = DrawCounts(drawn=40, dropped={})
     dataset_folder.write(out, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
     publish(out)
     return out
@@ -79,6 +79,6 @@ def test_an_imported_conversation_with_calls_can_be_learned_from(policy: Policy)
     ]
     chat = Chat().take(map(ChatMessage.model_validate, messages))
     example = example_of(chat.conversation(tools_of([{"name": "weather", "parameters": {}}])), "openai", None)
-    encoded = full(policy.tokenizer, example)
+    encoded = encode_full_demonstration(policy.tokenizer, example)
     spoken = policy.tokenizer.decode([id for id, mask in zip(encoded.ids, encoded.mask, strict=True) if mask])
     assert '{"name": "weather", "arguments": {"city": "Rome"}}' in spoken and "Sun." in spoken and "sun" not in spoken

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.trajectory import Example
-from training_worker.trainer.backends.scripted import ScriptedBackend
+from training_worker.trainer.backends.scripted_policy import ScriptedBackend
 from training_worker.trainer.conversation import glue_ids
 from training_worker.trainer.generate import Sample, TokenLimits, sample
 
@@ -85,11 +85,11 @@ def test_uniform_logits_give_uniform_log_probabilities_and_end_at_the_limit(
 def test_a_cut_turn_runs_no_call(
     taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
 ) -> None:
-    whole, cut = (
+    full, cut = (
         run(taught, tokenizer, examples[1:4], temperature=0.0, limits=TokenLimits(turn=turn, completion=100))
         for turn in (40, 4)
     )
-    assert all(one.rollout.calls for one in whole)
+    assert all(one.rollout.calls for one in full)
     assert [(one.rollout.end, one.rollout.calls) for one in cut] == [("tokens", ())] * 3
 
 

@@ -16,15 +16,15 @@ from training_worker.benchmark_page import PAGE
 from training_worker.gpu import __main__ as command
 from training_worker.gpu.__main__ import main, options_of, run
 from training_worker.gpu.options import SMALL, Options, Size
-from training_worker.gpu.real_model_experiment import Learning
-from training_worker.gpu.server_difficulty import chained_tools, hardest
-from training_worker.gpu.step import TOLD
+from training_worker.gpu.real_model_experiment import RealModelExperiment
+from training_worker.gpu.server_difficulty import chained_tools, find_hardest_servers
+from training_worker.gpu.step import MEASURES
 from training_worker.prove.training_presets import PAPER
 from training_worker.prove.trajectory import Example, read_lines
 from training_worker.trainer import device
 from training_worker.trainer.models import SHIPPED, model_under
 from training_worker.trainer.policy import load_policy, load_tokenizer
-from training_worker.trainer.random_model import GroundTruth, ModelShape, shaped
+from training_worker.trainer.random_model import GroundTruth, ModelShape, build_random_model
 
 SHAPE = ModelShape(layers=2, width=64, heads=4, kv_heads=2, head_dim=16, ffn=128, vocabulary=5_000)
 
@@ -34,9 +34,9 @@ def trial(data: Path, **other: int) -> tuple[str, str]:
     page = data / "page.md"
     page.write_text("before\n<!-- gpu: begin -->\n<!-- gpu: end -->\nafter\n", "utf-8")
     size = replace(SMALL, completion=128, longest_prompt=900, **other)
-    told = io.StringIO()
+    output = io.StringIO()
     options = Options(data, SHIPPED, "cpu", size, servers=("banking",), threads=1, page=page, small=True)
-    return run(options, Console(file=told, width=200)), told.getvalue()
+    return run(options, Console(file=output, width=200)), output.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +46,10 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
-def test_every_stage_runs_in_small_and_is_kept_and_no_page_is_written(tried: Path) -> None:
-    told = (tried / "said").read_text("utf-8")
+def test_every_stage_runs_in_small_and_is_cached_and_no_page_is_written(tried: Path) -> None:
+    earlier = (tried / "said").read_text("utf-8")
     table, said = trial(tried)
-    assert table in told and "trial run on cpu" in told
+    assert table in earlier and "trial run on cpu" in earlier
     assert (tried / "page.md").read_text() == "before\n<!-- gpu: begin -->\n<!-- gpu: end -->\nafter\n"
     assert "Not written to page.md: this was a trial run on cpu." in said
     assert table.count("| 2 |") == 2 and "| SFT |" in table and "| then GRPO |" in table and "nan" not in table
@@ -63,7 +63,7 @@ def test_every_stage_runs_in_small_and_is_kept_and_no_page_is_written(tried: Pat
     assert said.count("(cached)") >= 7, "asked again, nothing is done again"
 
 
-def test_without_steps_of_grpo_the_page_has_none_and_what_is_there_is_kept(tried: Path) -> None:
+def test_without_steps_of_grpo_the_page_has_none_and_finished_stages_stay_cached(tried: Path) -> None:
     table, said = trial(tried, grpo_steps=0)
     assert "| SFT | 2 |" in table and "GRPO" not in table and "billion random weights" in table
     assert said.count("(cached)") == 6, "SFT and its measurements do not depend on how long GRPO is"
@@ -72,11 +72,11 @@ def test_without_steps_of_grpo_the_page_has_none_and_what_is_there_is_kept(tried
 def test_a_gpu_writes_the_page_also_with_fewer_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page, gain = tmp_path / "page.md", {"difference": 0.1, "low": 0.0, "high": 0.2, "before": 0.3, "after": 0.4}
     page.write_text("<!-- gpu: begin -->\n<!-- gpu: end -->\n", "utf-8")
-    step = dict.fromkeys((*TOLD, "parameters", "steps"), 1.0) | {"batch": "4 x 16"}
+    step = dict.fromkeys((*MEASURES, "parameters", "steps"), 1.0) | {"batch": "4 x 16"}
     learned = {"servers": {"banking": 12}, "sft": {"steps": 7, "seconds": 60.0, "sampled": gain, "greedy": gain}}
     monkeypatch.setattr(command, "measure_step", lambda *given: step)
-    monkeypatch.setattr(Learning, "run", lambda self: learned)
-    monkeypatch.setattr(Learning, "data_set", lambda self: None)
+    monkeypatch.setattr(RealModelExperiment, "run", lambda self: learned)
+    monkeypatch.setattr(RealModelExperiment, "data_set", lambda self: None)
     monkeypatch.setattr(device, "require_device", lambda device: None)
     monkeypatch.setattr(device, "name_of", lambda device: "GPU of a test")
     options = replace(options_of(["--steps", "0", "--sft-steps", "7", "--data", str(tmp_path)]), page=page)
@@ -93,14 +93,14 @@ def test_updates_are_computed_in_bf16_on_a_gpu() -> None:
 
 
 def test_the_hardest_servers_are_those_on_which_most_tools_need_a_call_before() -> None:
-    chosen = hardest()
+    chosen = find_hardest_servers()
     rest = max(chained_tools(name) for name in SERVERS if name not in chosen)
     assert len(chosen) == 3 and all(chained_tools(name) >= rest for name in chosen)
 
 
-def test_a_shaped_models_turns_are_as_long_as_was_asked_and_its_worlds_do_the_ground_truth(tried: Path) -> None:
+def test_a_shaped_models_turns_are_as_long_as_requested_and_its_worlds_do_the_ground_truth(tried: Path) -> None:
     tokenizer = load_tokenizer(SHIPPED).tokenizer
-    model = shaped(tokenizer, SHAPE, turn=40, seed=0).float()
+    model = build_random_model(tokenizer, SHAPE, turn=40, seed=0).float()
     with torch.no_grad():
         chances = model(torch.tensor([[5, 17, 99]])).logits.softmax(-1)[..., tokenizer.eos_token_id]
     assert torch.allclose(chances, torch.tensor(1 / 40), rtol=0.1)
@@ -115,11 +115,11 @@ def test_a_shaped_models_turns_are_as_long_as_was_asked_and_its_worlds_do_the_gr
 
 def test_qwen3_4b_is_what_its_shape_says() -> None:
     with torch.device("meta"):
-        model = shaped(load_tokenizer(SHIPPED).tokenizer, ModelShape(), 40, 0)
+        model = build_random_model(load_tokenizer(SHIPPED).tokenizer, ModelShape(), 40, 0)
     assert sum(weight.numel() for weight in model.parameters()) == pytest.approx(4.02e9, rel=0.01)
 
 
-def test_the_full_size_has_the_papers_batch_and_the_small_one_is_asked_for() -> None:
+def test_the_full_size_has_the_papers_batch_and_the_small_one_is_an_option() -> None:
     full, small = options_of([]), options_of(["--small", "--steps", "3", "--device", "cpu"])
     assert (full.size, full.device, full.page) == (Size(), "cuda", PAGE)
     assert (full.size.prompts, full.size.group) == (PAPER["prompts"], PAPER["group"])

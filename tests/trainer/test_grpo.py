@@ -1,4 +1,4 @@
-"""GRPO: invalid groups do not teach, a run that was cut goes on as if it had not been, and no step is told twice."""
+"""GRPO: invalid groups do not teach, an interrupted run resumes as if nothing had been, and no step is logged twice."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from training_worker.trainer.metrics import batch_metrics
 from training_worker.trainer.policy import load_policy, save_policy
 from training_worker.trainer.run_folder import RunFolder, RunMismatch
 from training_worker.trainer.shared_prefix_logprobs import group_logprobs
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 from .double import Bank
-from .told import lines_of, rollouts_in, without_times
+from .run_output import lines_of, rollouts_in, without_times
 
 LIMITS = TokenLimits(turn=40, completion=160)
 
@@ -70,7 +70,7 @@ def lines(run: GRPORun) -> list[dict[str, Any]]:
     return lines_of(run.out)
 
 
-SOMETIMES = {"abstention", "kl", *(term.name for term in TERMS)}  # told by runs, machines or steps that have them
+SOMETIMES = {"abstention", "kl", *(term.name for term in TERMS)}  # logged by runs, machines or steps that have them
 SOMETIMES |= set("token_accuracy epoch gpu_load gpu_memory gpu_memory_peak dropped_groups wasted_rollouts".split())
 SOMETIMES |= set("wasted_s easy_examples middle_examples hard_examples goal_success act_accuracy".split())
 
@@ -87,13 +87,13 @@ def test_a_run_moves_the_policy_and_tells_every_step(run: GRPORun) -> None:
     assert [{"event": "step", **line} for line in lines(run)] == [e for e in events if e["event"] == "step"]
     assert [len(step) for step in rollouts_of(run)] == [8] * 4
     assert not torch.equal(weights(run.policy), weights(done.policy))
-    told = {metric.name for metric in METRICS} - SOMETIMES
-    assert {"step", TOOLS} | told <= lines(run)[0].keys() <= {"step", TOOLS} | told | SOMETIMES
+    always = {metric.name for metric in METRICS} - SOMETIMES
+    assert {"step", TOOLS} | always <= lines(run)[0].keys() <= {"step", TOOLS} | always | SOMETIMES
 
 
 def test_a_run_that_was_cut_goes_on_as_if_it_had_not_been(run: GRPORun, tmp_path: Path) -> None:
-    whole = replace(run, out=tmp_path / "whole")
-    train(whole, lambda event: None, attempt=Bank)
+    uninterrupted = replace(run, out=tmp_path / "whole")
+    train(uninterrupted, lambda event: None, attempt=Bank)
 
     class Killed(Exception):
         pass
@@ -108,9 +108,9 @@ def test_a_run_that_was_cut_goes_on_as_if_it_had_not_been(run: GRPORun, tmp_path
     with (run.out / "metrics.jsonl").open("a") as file:
         file.write('{"step": 4, "rew')  # a line that the kill cut short
     train(run, lambda event: None, attempt=Bank)
-    assert without_times(lines(run)) == without_times(lines(whole))
-    assert rollouts_of(run) == rollouts_of(whole)
-    assert torch.equal(weights(run.out / "policy"), weights(whole.out / "policy"))
+    assert without_times(lines(run)) == without_times(lines(uninterrupted))
+    assert rollouts_of(run) == rollouts_of(uninterrupted)
+    assert torch.equal(weights(run.out / "policy"), weights(uninterrupted.out / "policy"))
 
 
 def test_a_request_to_stop_ends_after_the_step_with_a_checkpoint(run: GRPORun) -> None:
@@ -257,7 +257,7 @@ def test_the_cheaper_update_is_the_one_trl_makes(
     assert torch.cosine_similarity(moved, expected, 0) > 0.999
 
 
-def test_a_kl_term_is_told_and_starts_at_nothing(run: GRPORun) -> None:
+def test_a_kl_term_is_logged_and_starts_at_nothing(run: GRPORun) -> None:
     train(replace(run, max_steps=2, beta=0.01, prompts=4), lambda event: None, attempt=Bank)
     first, second = (line["kl"] for line in lines(run))
     assert first == pytest.approx(0, abs=1e-6) and second > 0
@@ -266,7 +266,7 @@ def test_a_kl_term_is_told_and_starts_at_nothing(run: GRPORun) -> None:
 def test_a_disk_that_is_full_leaves_the_checkpoint_before(run: GRPORun) -> None:
     """A limit on the size of files stands for the disk: the weights of the second checkpoint no longer fit."""
     train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
-    [kept] = (run.out / "checkpoints").glob("checkpoint-*")
+    [checkpoint] = (run.out / "checkpoints").glob("checkpoint-*")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(event: Event) -> None:
@@ -279,12 +279,12 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(run: GRPORun) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     newest = RunFolder(run.out).newest()
-    assert newest and newest.folder == kept
+    assert newest and newest.folder == checkpoint
     assert train(run, lambda event: None, attempt=Bank).step == 4
 
 
 @pytest.mark.parametrize("scale", ["none", "group", "batch"])
-def test_the_advantages_that_are_kept_are_those_that_trl_trains_with(
+def test_the_advantages_that_are_stored_are_those_that_trl_trains_with(
     scale: Any, run: GRPORun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used: list[float] = []
@@ -296,9 +296,9 @@ def test_the_advantages_that_are_kept_are_those_that_trl_trains_with(
 
     monkeypatch.setattr(GroupedTrainer, "_compute_loss", watched)
     train(replace(run, max_steps=1, prompts=4, scale_rewards=scale, credit="rollout"), lambda event: None, attempt=Bank)
-    kept = read_summaries(run.out / "rollouts" / step_name(1))
-    assert any(used) and len({one.group for one in kept}) == 4
-    assert sorted(one.advantage or 0.0 for one in kept) == pytest.approx(sorted(used), abs=1e-5)
+    summaries = read_summaries(run.out / "rollouts" / step_name(1))
+    assert any(used) and len({one.group for one in summaries}) == 4
+    assert sorted(one.advantage or 0.0 for one in summaries) == pytest.approx(sorted(used), abs=1e-5)
 
 
 @pytest.mark.parametrize("credit", ["branch", "rollout"])
@@ -316,8 +316,8 @@ def test_what_each_token_was_trained_with_is_recorded(
     monkeypatch.setattr(GroupedTrainer, "_compute_loss", watched)
     train(replace(run, max_steps=1, prompts=4, credit=credit), lambda event: None, attempt=Bank)
     folder = run.out / "rollouts"
-    recorded, kept = [], read_summaries(folder / step_name(1))
-    for one in kept:
+    recorded, summaries = [], read_summaries(folder / step_name(1))
+    for one in summaries:
         row = read_tokens(folder / tokens_name(1), one.index)
         assert row
         trained = [token.advantage or 0.0 for token in row.completion]
@@ -330,9 +330,9 @@ def test_what_each_token_was_trained_with_is_recorded(
     assert sorted(filter(None, recorded)) == pytest.approx(sorted(filter(None, used)), abs=1e-5)
 
 
-def test_the_tokens_of_the_last_step_are_kept_as_they_were_sampled(run: GRPORun) -> None:
-    told: list[Event] = []
-    train(replace(run, max_steps=2), told.append, attempt=Bank)
+def test_the_tokens_of_the_last_step_are_stored_as_they_were_sampled(run: GRPORun) -> None:
+    events: list[Event] = []
+    train(replace(run, max_steps=2), events.append, attempt=Bank)
     folder = run.out / "rollouts"
     assert [file.name for file in folder.glob("tokens-*")] == [tokens_name(2)]
     for index, one in enumerate(read_summaries(folder / step_name(2)), 1):
@@ -341,4 +341,4 @@ def test_the_tokens_of_the_last_step_are_kept_as_they_were_sampled(run: GRPORun)
         assert sum(token.model for token in row.completion) == one.model_tokens
         assert all(token.logprob is not None and token.logprob <= 0 for token in row.completion if token.model)
         assert "".join(token.text for token in row.prompt).count("<|im_start|>") >= 2
-    assert [event["step"] for event in told if event["event"] == "rollouts"] == [1, 2]
+    assert [event["step"] for event in events if event["event"] == "rollouts"] == [1, 2]

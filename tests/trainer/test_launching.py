@@ -1,4 +1,4 @@
-"""A run on several processes: what accelerate is told, and two processes that train as one."""
+"""A run on several processes: the arguments of accelerate, and two processes that train as one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from training_worker.jobs.launch import as_yaml, configuration, processes
 from training_worker.prove.trajectory import Example, write_lines
 from training_worker.trainer.policy import load_policy, save_policy
 
-from .told import lines_of, rollouts_in
+from .run_output import lines_of, rollouts_in
 
 ROOT = Path(__file__).parents[2]
 

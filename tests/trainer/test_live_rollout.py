@@ -1,4 +1,4 @@
-"""One conversation of each step is written down turn by turn, for whoever watches, and costs the run nothing."""
+"""One conversation of each step is written turn by turn for those who watch, and costs the run nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from training_worker.prove import live_rollout
-from training_worker.prove.live_rollout import LONGEST, Watched
+from training_worker.prove.live_rollout import LONGEST, LiveRollout
 from training_worker.prove.trajectory import Example, Message, write_lines
 from training_worker.trainer.engine import Sample
 from training_worker.trainer.generate import TokenLimits
@@ -16,7 +16,7 @@ from training_worker.trainer.live_rollout import Watch
 from training_worker.trainer.policy import save_policy
 
 from .double import Bank, example
-from .told import rollouts_in
+from .run_output import rollouts_in
 
 SEVENTH = example(7)
 
@@ -27,7 +27,7 @@ def said(folder: Path) -> list[str]:
     return [message.role for message in found.rollout.transcript]
 
 
-def kept(one: Any, *, count: int = 1) -> list[Sample]:
+def samples_of(one: Any, *, count: int = 1) -> list[Sample]:
     return [Sample([], [], [], [], one)] * count
 
 
@@ -35,23 +35,23 @@ def test_each_turn_is_there_when_it_has_ended(tmp_path: Path) -> None:
     watch = Watch(tmp_path)
     assert live_rollout.read(tmp_path) is None
     watch.begin(3)
-    attempt = watch.first(Bank)(SEVENTH)
+    attempt = watch.wrap_episode_factory(Bank)(SEVENTH)
     assert said(tmp_path) == ["user"]
     attempt.answer("Which one?")
     assert said(tmp_path) == ["user", "assistant", "user"]
     found = live_rollout.read(tmp_path)
     assert found and (found.step, found.over, found.index) == (3, False, None)
     rollout = attempt.finish()
-    assert live_rollout.read(tmp_path) == Watched(3, rollout, over=True)
-    watch.mark_stored([*kept(replace(rollout, example="another")), *kept(rollout)])
-    assert live_rollout.read(tmp_path) == Watched(3, rollout, over=True, index=2)
+    assert live_rollout.read(tmp_path) == LiveRollout(3, rollout, over=True)
+    watch.mark_stored([*samples_of(replace(rollout, example="another")), *samples_of(rollout)])
+    assert live_rollout.read(tmp_path) == LiveRollout(3, rollout, over=True, index=2)
 
 
 def test_only_the_first_attempt_of_a_step_is_watched_and_all_are_as_they_were(tmp_path: Path) -> None:
     watch = Watch(tmp_path)
     for step in (1, 2):
         watch.begin(step)
-        made = watch.first(Bank)
+        made = watch.wrap_episode_factory(Bank)
         first, second = made(example(step)), made(example(9))
         for one, plain in ((first, Bank(example(step))), (second, Bank(example(9)))):
             one.shorten = str.upper
@@ -65,7 +65,7 @@ def test_only_the_first_attempt_of_a_step_is_watched_and_all_are_as_they_were(tm
 def test_a_failure_that_is_not_the_policys_is_watched_too(tmp_path: Path) -> None:
     watch = Watch(tmp_path)
     watch.begin(1)
-    attempt = watch.first(Bank)(SEVENTH)
+    attempt = watch.wrap_episode_factory(Bank)(SEVENTH)
     attempt.fail("infrastructure", "no more")
     attempt.finish()
     found = live_rollout.read(tmp_path)
@@ -75,7 +75,7 @@ def test_a_failure_that_is_not_the_policys_is_watched_too(tmp_path: Path) -> Non
 def test_a_folder_that_cannot_be_written_costs_no_run(tmp_path: Path) -> None:
     watch = Watch(tmp_path / "nowhere")
     watch.begin(1)
-    attempt = watch.first(Bank)(SEVENTH)
+    attempt = watch.wrap_episode_factory(Bank)(SEVENTH)
     attempt.answer("Done.")
     assert attempt.finish() == watch.last.rollout  # type: ignore[union-attr]
 
@@ -83,25 +83,25 @@ def test_a_folder_that_cannot_be_written_costs_no_run(tmp_path: Path) -> None:
 def test_another_process_than_the_first_writes_nothing(tmp_path: Path) -> None:
     watch = Watch(tmp_path, on=False)
     watch.begin(1)
-    watch.first(Bank)(SEVENTH).finish()
+    watch.wrap_episode_factory(Bank)(SEVENTH).finish()
     watch.mark_stored([])
     assert not list(tmp_path.iterdir())
 
 
 def test_the_file_stays_small_and_one_that_is_damaged_is_none(tmp_path: Path) -> None:
     long = replace(Bank(SEVENTH).finish(), transcript=(Message("user", "x" * 10**6),))
-    live_rollout.write(tmp_path, Watched(1, long))
+    live_rollout.write(tmp_path, LiveRollout(1, long))
     found = live_rollout.read(tmp_path)
     assert found and len(found.rollout.transcript[0].content) < 2 * LONGEST
     live_rollout.write(
-        tmp_path, Watched(2, replace(long, transcript=tuple(Message("user", "x" * 4000) for _ in range(300))))
+        tmp_path, LiveRollout(2, replace(long, transcript=tuple(Message("user", "x" * 4000) for _ in range(300))))
     )
     assert live_rollout.read(tmp_path) == found, "what is too large still is not written"
     (tmp_path / live_rollout.NAME).write_text('{"step": 1')
     assert live_rollout.read(tmp_path) is None
 
 
-def test_a_run_leaves_the_watched_rollout_of_its_last_step_as_it_was_kept(
+def test_a_run_leaves_the_watched_rollout_of_its_last_step_as_it_was_stored(
     tmp_path: Path, taught: Any, tokenizer: Any, examples: list[Example]
 ) -> None:
     save_policy(tmp_path / "warm", taught, tokenizer, {"made_by": "test"})

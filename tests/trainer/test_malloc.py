@@ -1,4 +1,4 @@
-"""The allocator is told to keep memory where that can be, and nothing breaks where it cannot."""
+"""The allocator keeps freed memory where it can be configured to, and nothing breaks where it cannot."""
 
 import platform
 

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.checkpoints import checkpoints
-from prove_web.experiments.exports import Export, adapted, make
+from prove_web.experiments.exports import Export, is_adapter, make
 from prove_web.live.models import Job
 from training_worker.prove.trajectory import Example, file_digest, write_lines
 from training_worker.trainer.export import NotExported, export, main
@@ -114,9 +114,9 @@ def test_the_site_exports_a_checkpoint_by_a_child(run: GRPORun, tmp_path: Path, 
     job = Job(project=Project())
     shutil.copytree(run.out, job.out)
     [checkpoint] = checkpoints(job)
-    asked = Export(job, checkpoint.step, merged=True)
-    asked.folder.parent.mkdir(parents=True)
-    asked.working.touch()
-    make(asked)
-    assert adapted(checkpoint) and asked.ready and not asked.at_work and not asked.why
-    assert load_policy(asked.folder, needs_card=False).model is not None
+    requested = Export(job, checkpoint.step, merged=True)
+    requested.folder.parent.mkdir(parents=True)
+    requested.working.touch()
+    make(requested)
+    assert is_adapter(checkpoint) and requested.ready and not requested.at_work and not requested.why
+    assert load_policy(requested.folder, needs_card=False).model is not None

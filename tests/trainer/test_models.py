@@ -1,4 +1,4 @@
-"""Models of others: only from the roots, only safetensors, nothing executed; what is too large is told beforehand."""
+"""Models of others: only from the roots, only safetensors, nothing executed; one that is too large is refused first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from training_worker.prove.trajectory import Example, Rollout, write_lines
 from training_worker.trainer import footprint as memory_of
 from training_worker.trainer import policy
-from training_worker.trainer.device import Impossible, check_settings, device_of
+from training_worker.trainer.device import SettingsError, check_settings, device_of
 from training_worker.trainer.footprint import TooLarge, footprint, require_memory, shapes
 from training_worker.trainer.grpo import train
 from training_worker.trainer.grpo_config import GRPORun, TokenLimits
@@ -115,7 +115,7 @@ def change(path: Path, **values: Any) -> None:
 
 
 def test_weights_in_shards_are_read_by_their_index(small: Path) -> None:
-    whole = load_policy(small)
+    unsharded = load_policy(small)
     weights = load_file(small / "model.safetensors")
     names = sorted(weights)
     parts = {"one.safetensors": names[::2], "two.safetensors": names[1::2]}
@@ -126,7 +126,7 @@ def test_weights_in_shards_are_read_by_their_index(small: Path) -> None:
     index.write_text(
         json.dumps({"metadata": {}, "weight_map": {n: file for file, some in parts.items() for n in some}})
     )
-    for mine, theirs in zip(load_policy(small).model.parameters(), whole.model.parameters(), strict=True):
+    for mine, theirs in zip(load_policy(small).model.parameters(), unsharded.model.parameters(), strict=True):
         assert torch.equal(mine, theirs)
     (small / "two.safetensors").unlink()
     with pytest.raises(UnreadablePolicy, match=r"two\.safetensors missing"):
@@ -244,12 +244,12 @@ def test_a_run_that_cannot_fit_is_refused_with_the_figure(tmp_path: Path) -> Non
     ],
 )
 def test_settings_that_cannot_go_together_are_refused(settings: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(Impossible, match=sentence):
+    with pytest.raises(SettingsError, match=sentence):
         check_settings(replace(RUN, **settings))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_not_asked_for() -> None:
-    with pytest.raises(Impossible, match="no GPU that torch can use"):
+def test_a_gpu_that_is_not_there_is_not_used() -> None:
+    with pytest.raises(SettingsError, match="no GPU that torch can use"):
         device_of(replace(RUN, device="cuda"))
     assert device_of(RUN) == "cpu"

@@ -17,11 +17,11 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 from tests.prove.known import known_examples
 from training_worker.prove.rollout import oracle
 from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.conversation import Encoded
+from training_worker.trainer.conversation import EncodedConversation
 from training_worker.trainer.curriculum import lookups, shorten_answers, tables, warmup_stages
 from training_worker.trainer.model import tiny_model
-from training_worker.trainer.packed_sft import Order, Progress, SFTRun, Stage, fit, loss_weights, stage_at, update
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.packed_sft import Order, Progress, SFTRun, Stage, fit_model, loss_weights, stage_at, update
+from training_worker.trainer.stop_signal import Stop
 
 from .conftest import SMALL
 from .double import Bank
@@ -36,7 +36,7 @@ def stages(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> list[
 
 def trained(tokenizer: PreTrainedTokenizerFast, stages: list[Stage], run: SFTRun, **more: Any) -> torch.Tensor:
     model = tiny_model(tokenizer, seed=2, shape=SMALL)
-    fit(model, stages, run, more.pop("on_event", lambda event: None), **more)
+    fit_model(model, stages, run, more.pop("on_event", lambda event: None), **more)
     return flat(model)
 
 
@@ -90,11 +90,13 @@ def test_a_stage_smaller_than_a_batch_is_named(stages: list[Stage]) -> None:
 
 
 def test_loss_weights_are_one_where_the_model_speaks_and_zero_on_what_follows_nothing() -> None:
-    assert loss_weights(Encoded((5, 6, 7, 8), (0, 0, 0.25, 1)), 0.1).tolist() == pytest.approx([0, 0.1, 0.25, 1])
+    assert loss_weights(EncodedConversation((5, 6, 7, 8), (0, 0, 0.25, 1)), 0.1).tolist() == pytest.approx(
+        [0, 0.1, 0.25, 1]
+    )
 
 
 def test_over_the_strides_each_token_of_a_prompt_has_its_weight_once() -> None:
-    one = Encoded(tuple(range(9)), (0,) * 7 + (0.25, 1))
+    one = EncodedConversation(tuple(range(9)), (0,) * 7 + (0.25, 1))
     strides = torch.stack([loss_weights(one, 0.1, 3, step) for step in range(3)])
     assert strides.mean(0).tolist() == pytest.approx([0, *[0.1] * 6, 0.25, 1])
     assert ((strides[:, 1:7] > 0).sum(0) == 1).all()

@@ -78,7 +78,7 @@ def wait_for_step(job: subprocess.Popen[str], data: Path, step: int) -> None:
 
 @dataclass(frozen=True)
 class Stopped:
-    """A run of the command that was stopped with Ctrl-C, and the steps that it had told."""
+    """A run of the command that was stopped with Ctrl-C, and the steps that it had logged."""
 
     data: Path
     code: int
@@ -111,19 +111,19 @@ def test_ctrl_c_is_answered_in_one_line_and_leaves_a_checkpoint(stopped: Stopped
 
 
 @pytest.mark.long
-def test_after_a_stop_the_run_ends_with_every_step_told_once(stopped: Stopped, last: tuple[int, str]) -> None:
+def test_after_a_stop_the_run_ends_with_every_step_logged_once(stopped: Stopped, last: tuple[int, str]) -> None:
     code, said = last
     assert code == 3, said  # all ran, and an untrained policy gains nothing
     assert f"resumes from the checkpoint of step {stopped.steps[-1]}" in said
-    assert steps(stopped.data) == kept_steps(stopped.data) == list(range(1, STEPS + 1))
+    assert steps(stopped.data) == stored_steps(stopped.data) == list(range(1, STEPS + 1))
 
 
-def kept_steps(data: Path) -> list[int]:
+def stored_steps(data: Path) -> list[int]:
     return RolloutFolder(data / "pipeline" / "train" / "rollouts").steps()
 
 
 @pytest.mark.long
-def test_after_a_kill_the_run_ends_with_every_step_told_once(policy: Path, tmp_path: Path) -> None:
+def test_after_a_kill_the_run_ends_with_every_step_logged_once(policy: Path, tmp_path: Path) -> None:
     killed = start(tmp_path, policy)
     wait_for_step(killed, tmp_path, 2)
     os.killpg(killed.pid, signal.SIGKILL)
@@ -131,7 +131,7 @@ def test_after_a_kill_the_run_ends_with_every_step_told_once(policy: Path, tmp_p
     job = start(tmp_path, policy)
     out, err = job.communicate(timeout=PATIENCE)
     assert job.returncode == 3, out + err
-    assert steps(tmp_path) == kept_steps(tmp_path) == list(range(1, STEPS + 1))
+    assert steps(tmp_path) == stored_steps(tmp_path) == list(range(1, STEPS + 1))
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_data_made_by_servers_that_behaved_differently_are_made_again(
         path.write_text(json.dumps(known | {"key": "older"}))
     _, said = run(stopped.data, policy)
     assert "data ran again: servers changed." in said
-    assert said.count("(cached)") == 5 - 1  # the same data come out, so all else is kept
+    assert said.count("(cached)") == 5 - 1  # the data come out the same, so all other stages stay cached
 
 
 @pytest.mark.parametrize("torn", ["missing", "cut"])

@@ -36,8 +36,8 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "tokenizer_config.json"])
 def test_a_file_cut_short_is_refused(folder: Path, name: str) -> None:
-    whole = (folder / name).read_bytes()
-    (folder / name).write_bytes(whole[: len(whole) // 2])
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
     with pytest.raises(UnreadablePolicy, match="Copy the whole folder again"):
         load_policy(folder)
 

@@ -1,4 +1,4 @@
-"""A policy in a process of its own answers alike whenever it is asked, and says when a conversation is too long."""
+"""A policy in its own process gives the same answer at any time, and says when a conversation is too long."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from training_worker.prove.formats import HERMES
 from training_worker.prove.trajectory import Message
 from training_worker.trainer.models import weights_digest
 from training_worker.trainer.policy import load_policy
-from training_worker.trainer.policy_server import ChatRequest, PolicyServer, shortened
+from training_worker.trainer.policy_server import ChatRequest, PolicyServer, shorten_digest
 
 WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 PARAMETERS = {"type": "object", "properties": {"location": {"type": "string"}}}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "Weather.", "parameters": PARAMETERS}}]
 TALKS = [[Message("user", f"What is the weather in {city}?")] for city in ("Oslo", "Rome", "Bonn", "Nice", "Porto")]
-ASKED = TALKS[0]
+PROMPT = TALKS[0]
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +33,19 @@ def local() -> Iterator[Local]:
 def test_the_same_conversation_is_answered_alike_whatever_came_between(local: Local) -> None:
     policy = local.policy()
     first, again = (policy.speak(Item("a", "b")) for _ in range(2))
-    said = first.reply(ASKED, TOOLS)
-    other = [*ASKED, Message("assistant", said), Message("user", "And in Rome?")]
+    said = first.reply(PROMPT, TOOLS)
+    other = [*PROMPT, Message("assistant", said), Message("user", "And in Rome?")]
     assert first.reply(other, []) == again.reply(other, [])
-    assert again.reply(ASKED, TOOLS) == said
+    assert again.reply(PROMPT, TOOLS) == said
     assert first.tokens == again.tokens > 0
-    assert policy.format is HERMES and policy.sampling["weights"] == shortened(weights_digest(WARM))
+    assert policy.format is HERMES and policy.sampling["weights"] == shorten_digest(weights_digest(WARM))
 
 
 def test_a_conversation_that_is_longer_than_the_model_reads_is_its_own_limit(local: Local) -> None:
     model = local.policy().speak(Item("a", "b"))
     with pytest.raises(OutOfRoom, match="the model reads 4,096"):
         model.reply([Message("user", "weather " * 5000)], TOOLS)
-    assert model.reply(ASKED, TOOLS)  # it goes on with the next one
+    assert model.reply(PROMPT, TOOLS)  # it goes on with the next one
 
 
 def test_further_trials_draw_otherwise_and_each_alike_every_time(local: Local) -> None:
@@ -66,9 +66,9 @@ def test_those_that_wait_together_are_answered_as_each_alone(local: Local) -> No
 
 def test_a_greedy_batch_is_answered_as_each_of_it_alone() -> None:
     speaking = PolicyServer(load_policy(WARM), temperature=0.0, answer=24)
-    asked = [ChatRequest(number, messages, TOOLS) for number, messages in enumerate(TALKS)]
-    alone = [reply for one in asked for reply in speaking.replies([one])]
-    assert sorted(speaking.replies(asked), key=lambda reply: reply["id"]) == alone
+    requests = [ChatRequest(number, messages, TOOLS) for number, messages in enumerate(TALKS)]
+    alone = [reply for one in requests for reply in speaking.replies([one])]
+    assert sorted(speaking.replies(requests), key=lambda reply: reply["id"]) == alone
 
 
 def test_a_folder_without_a_policy_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_an_adapter_is_known_by_its_own_weights_and_those_beneath_it(tmp_path: P
     assert len(found) == 3
 
 
-def test_who_asks_is_told_when_the_process_of_the_model_has_ended(local: Local) -> None:
+def test_a_caller_gets_an_error_when_the_process_of_the_model_has_ended(local: Local) -> None:
     """The last of these tests, for there is one process for all."""
     model = local.policy().speak(Item("a", "b"))
-    assert model.reply(ASKED, TOOLS)
+    assert model.reply(PROMPT, TOOLS)
     local.process.kill()
     with pytest.raises(NotRun, match="ended unexpectedly"):
-        model.reply(ASKED, TOOLS)
+        model.reply(PROMPT, TOOLS)

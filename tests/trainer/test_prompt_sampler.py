@@ -1,4 +1,4 @@
-"""Which examples a run asks: rounds, pools and chain lengths, and going on in the middle of any of them."""
+"""Which examples a run draws: rounds, pools and chain lengths, and how it resumes in the middle of any of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-def asking(**settings: object) -> PromptSampler:
+def sampler_with(**settings: object) -> PromptSampler:
     return PromptSampler(replace(RUN, **settings), MANY, lambda one: True)  # type: ignore[arg-type]
 
 
@@ -37,25 +37,25 @@ def ids(examples: list[Example]) -> list[str]:
     return [one.id for one in examples]
 
 
-def test_every_example_is_asked_once_a_round() -> None:
-    whole = asking()
+def test_every_example_is_drawn_once_a_round() -> None:
+    sampler = sampler_with()
     for _ in range(3):
-        assert sorted(ids(whole.draw(24))) == sorted(ids(MANY))
+        assert sorted(ids(sampler.draw(24))) == sorted(ids(MANY))
 
 
 @given(SETTINGS, st.integers(0, 9), st.lists(st.integers(1, 6), min_size=1, max_size=8), st.integers(0, 7))
 def test_it_goes_on_in_the_middle_as_if_nothing_had_been(
     settings: dict[str, object], seed: int, counts: list[int], cut: int
 ) -> None:
-    whole, first = asking(**settings, seed=seed), asking(**settings, seed=seed)
+    uninterrupted, first = sampler_with(**settings, seed=seed), sampler_with(**settings, seed=seed)
     wanted, found = [], []
     for turn, count in enumerate(counts):
         share = turn / len(counts)
         if turn == cut:
             state = json.loads(json.dumps(first.state()))
-            first = asking(**settings, seed=seed)
+            first = sampler_with(**settings, seed=seed)
             first.restore(state)
-        for one, drawn in ((whole, wanted), (first, found)):
+        for one, drawn in ((uninterrupted, wanted), (first, found)):
             some = one.draw(count, share)
             one.learn([(example.id, len(example.id) % 2) for example in some])
             drawn += ids(some)
@@ -64,15 +64,15 @@ def test_it_goes_on_in_the_middle_as_if_nothing_had_been(
 
 def test_short_chains_come_first_and_all_lengths_by_the_middle_of_the_run() -> None:
     for difficulty in ("off", "pools"):
-        early = asking(curriculum="length", difficulty=difficulty)
+        early = sampler_with(curriculum="length", difficulty=difficulty)
         lengths = [
             {len(one.steps) for _ in range(20) for one in early.draw(6, share)} for share in (0, ALL_BY / 2, ALL_BY)
         ]
         assert lengths == [{0, 1}, {0, 1, 2}, {0, 1, 2, 3}]
 
 
-def test_what_is_sometimes_solved_is_asked_oftener_and_nothing_is_forgotten() -> None:
-    pools = asking(difficulty="pools")
+def test_what_is_sometimes_solved_is_drawn_oftener_and_nothing_is_forgotten() -> None:
+    pools = sampler_with(difficulty="pools")
     pools.learn([(one.id, (0.0, 0.5, 1.0)[i % 3]) for i, one in enumerate(MANY)])
     assert pools.pools() == {"hard_examples": 8, "middle_examples": 8, "easy_examples": 8}
     drawn = Counter(one.id for _ in range(600) for one in pools.draw(2))
@@ -82,7 +82,7 @@ def test_what_is_sometimes_solved_is_asked_oftener_and_nothing_is_forgotten() ->
 
 
 def test_a_pass_rate_that_is_measured_again_keeps_half_of_what_it_was() -> None:
-    pools = asking(difficulty="pools")
+    pools = sampler_with(difficulty="pools")
     for rate in (1.0, 0.0, 1.0):
         pools.learn([("e1", rate)])
     assert pools.rates == {"e1": 0.75}
@@ -90,15 +90,15 @@ def test_a_pass_rate_that_is_measured_again_keeps_half_of_what_it_was() -> None:
 
 def test_pass_rates_that_lie_beside_the_data_are_where_it_begins(tmp_path: Path) -> None:
     (tmp_path / "pass_rates.json").write_text('{"e1": 1, "e2": 0}')
-    begun = asking(difficulty="pools", data=tmp_path / "train.jsonl")
+    begun = sampler_with(difficulty="pools", data=tmp_path / "train.jsonl")
     assert begun.rates == {"e1": 1.0, "e2": 0.0}
     (tmp_path / "pass_rates.json").write_text("[1]")
     with pytest.raises(UnreadableData, match="not a JSON object of ids and pass rates"):
-        asking(difficulty="pools", data=tmp_path / "train.jsonl")
+        sampler_with(difficulty="pools", data=tmp_path / "train.jsonl")
 
 
 @pytest.mark.parametrize("difficulty", ["off", "pools"])
-def test_what_is_too_long_is_never_asked_and_looked_at_once(difficulty: str) -> None:
+def test_what_is_too_long_is_never_drawn_and_looked_at_once(difficulty: str) -> None:
     looked = Counter[str]()
 
     def fits(one: Example) -> bool:

@@ -70,12 +70,12 @@ def test_arms_are_trained_measured_and_not_run_again(
     assert table.startswith(pages[proof.README])
     assert table.count("| GRPO | 5 |") == len(proof.SETS) and table.count("| supervised training | ") > len(proof.SETS)
     for name in proof.SETS:
-        shown = [
+        offered = [
             {tool for example in proof_examples(tmp_path / "data", part) for tool in example["candidates"]}
             for part in ("train", name)
         ]
-        assert not shown[0] & set(UNSEEN_TOOLS)
-        assert (name == "unseen_tools") == bool(shown[1] & set(UNSEEN_TOOLS))
+        assert not offered[0] & set(UNSEEN_TOOLS)
+        assert (name == "unseen_tools") == bool(offered[1] & set(UNSEEN_TOOLS))
     finished, _ = arms(), capsys.readouterr()
     assert proof.main(words) == 0 and arms() == finished
     assert " of " not in capsys.readouterr().out

@@ -11,9 +11,9 @@ from tests.prove.known import known_examples
 from training_worker.prove.rollout import Attempt, demonstration
 from training_worker.prove.trajectory import Example
 from training_worker.trainer.backends import Name
-from training_worker.trainer.backends.scripted import ScriptedBackend
+from training_worker.trainer.backends.scripted_policy import ScriptedBackend
 from training_worker.trainer.conversation import as_dicts, encode
-from training_worker.trainer.curriculum import full, names, text, values
+from training_worker.trainer.curriculum import encode_full_demonstration, names, text, values
 from training_worker.trainer.engine import TokenLimits
 from training_worker.trainer.generate import sample
 from training_worker.trainer.model import tiny_model
@@ -41,11 +41,11 @@ def test_a_demonstration_is_what_the_template_renders(
     real: tuple[Example, ...], fitted: PreTrainedTokenizerFast
 ) -> None:
     for example in real:
-        asked = Attempt(example)
-        messages = as_dicts([*asked.opening, *demonstration(example, rationales=rationales(example))])
-        whole = str(fitted.apply_chat_template(messages, tools=list(asked.tools), tokenize=False))
-        assert [*full(fitted, example).ids, *encode(fitted, "\n")] == encode(fitted, whole)
-        assert fitted.decode(encode(fitted, whole)) == whole
+        attempt = Attempt(example)
+        messages = as_dicts([*attempt.opening, *demonstration(example, rationales=rationales(example))])
+        rendered = str(fitted.apply_chat_template(messages, tools=list(attempt.tools), tokenize=False))
+        assert [*encode_full_demonstration(fitted, example).ids, *encode(fitted, "\n")] == encode(fitted, rendered)
+        assert fitted.decode(encode(fitted, rendered)) == rendered
 
 
 def test_the_oracles_words_earn_everything(real: tuple[Example, ...], fitted: PreTrainedTokenizerFast) -> None:
@@ -55,7 +55,7 @@ def test_the_oracles_words_earn_everything(real: tuple[Example, ...], fitted: Pr
         script = iter([message.content for message in said if message.role == "assistant"])
         backend = ScriptedBackend(lambda messages, tools, script=script: next(script), fitted)
         [made] = sample(model, fitted, [example], backend=backend, limits=ROOM)
-        assert made.prompt_ids + made.completion_ids == list(full(fitted, example).ids)
+        assert made.prompt_ids + made.completion_ids == list(encode_full_demonstration(fitted, example).ids)
         assert made.rollout.reward is not None
         assert made.rollout.reward.total == pytest.approx(1.0 if example.abstains else 1.3)
 

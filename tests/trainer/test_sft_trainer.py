@@ -19,7 +19,7 @@ from training_worker.trainer.policy import SHORT, load_policy, save_policy
 from training_worker.trainer.run_folder import RunMismatch
 from training_worker.trainer.sft_config import SupervisedRun
 from training_worker.trainer.sft_trainer import NotFinite, NothingToLearn, train_supervised
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 from .double import Bank
 
@@ -62,16 +62,16 @@ def without_times(lines: list[Event]) -> list[Event]:
     return [{name: value for name, value in line.items() if name not in TIMES} for line in lines]
 
 
-def test_the_loss_falls_and_every_step_is_told(run: SupervisedRun) -> None:
+def test_the_loss_falls_and_every_step_is_logged(run: SupervisedRun) -> None:
     events: list[Event] = []
     done = trained(replace(run, max_steps=20), events.append)
-    told = lines(run)
+    rows = lines(run)
     assert (done.step, done.ended, done.policy) == (20, "steps", run.out / "policy")
-    assert [line["step"] for line in told] == list(range(1, 21))
-    assert [{"event": "step", **line} for line in told] == [e for e in events if e["event"] == "step"]
-    assert told[-1]["loss"] < 0.8 * told[0]["loss"] and told[-1]["token_accuracy"] > told[0]["token_accuracy"]
-    assert {"loss", "token_accuracy", "tokens", "tokens_per_s", "learning_rate", "grad_norm", "epoch"} <= told[0].keys()
-    assert told[-1]["epoch"] == 2.0, "forty conversations, four a step"
+    assert [line["step"] for line in rows] == list(range(1, 21))
+    assert [{"event": "step", **line} for line in rows] == [e for e in events if e["event"] == "step"]
+    assert rows[-1]["loss"] < 0.8 * rows[0]["loss"] and rows[-1]["token_accuracy"] > rows[0]["token_accuracy"]
+    assert {"loss", "token_accuracy", "tokens", "tokens_per_s", "learning_rate", "grad_norm", "epoch"} <= rows[0].keys()
+    assert rows[-1]["epoch"] == 2.0, "forty conversations, four a step"
     assert not torch.equal(weights(run.policy), weights(done.policy))
 
 
@@ -80,7 +80,7 @@ def test_a_run_ends_with_its_epochs(run: SupervisedRun) -> None:
 
 
 def test_only_what_the_policy_says_has_a_label(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> None:
-    [row] = demonstrations(tokenizer, examples[1:2], 10_000, Bank).rows()
+    [row] = demonstrations(tokenizer, examples[1:2], 10_000, Bank).build_training_rows()
     spoken = tokenizer.decode([id for id in row["labels"] if id != IGNORED])
     assert "find_account" in spoken and spoken.count(tokenizer.eos_token) == 4
     assert examples[1].turns[0] not in spoken and examples[1].steps[0].observations[0] not in spoken
@@ -88,8 +88,8 @@ def test_only_what_the_policy_says_has_a_label(tokenizer: PreTrainedTokenizerFas
 
 
 def test_a_run_that_was_cut_goes_on_as_if_it_had_not_been(run: SupervisedRun, tmp_path: Path) -> None:
-    whole = replace(run, out=tmp_path / "whole")
-    trained(whole)
+    uninterrupted = replace(run, out=tmp_path / "whole")
+    trained(uninterrupted)
 
     class Killed(Exception):
         pass
@@ -102,8 +102,8 @@ def test_a_run_that_was_cut_goes_on_as_if_it_had_not_been(run: SupervisedRun, tm
         trained(run, kill)
     assert [line["step"] for line in lines(run)] == [1, 2, 3, 4, 5], "the fifth is told, and not in a checkpoint"
     trained(run)
-    assert without_times(lines(run)) == without_times(lines(whole))
-    assert torch.equal(weights(run.out / "policy"), weights(whole.out / "policy"))
+    assert without_times(lines(run)) == without_times(lines(uninterrupted))
+    assert torch.equal(weights(run.out / "policy"), weights(uninterrupted.out / "policy"))
 
 
 def test_a_request_to_stop_ends_after_the_step_with_a_checkpoint(run: SupervisedRun) -> None:
@@ -115,9 +115,9 @@ def test_a_request_to_stop_ends_after_the_step_with_a_checkpoint(run: Supervised
 
 
 def test_the_policy_is_evaluated_at_the_start_and_every_few_steps(run: SupervisedRun) -> None:
-    asked: list[tuple[int, bool]] = []
-    trained(run, evaluate=lambda model, step: asked.append((step, model.training)), evaluate_every=3)
-    assert asked == [(0, False), (3, False), (6, False)]
+    evaluations: list[tuple[int, bool]] = []
+    trained(run, evaluate=lambda model, step: evaluations.append((step, model.training)), evaluate_every=3)
+    assert evaluations == [(0, False), (3, False), (6, False)]
 
 
 def test_a_run_ends_when_what_is_measured_does_not_rise(run: SupervisedRun) -> None:
@@ -149,13 +149,13 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoi
 
 def test_adapters_alone_are_trained_and_gone_on_with(run: SupervisedRun, tmp_path: Path) -> None:
     lora = replace(run, lora_rank=2, lora_alpha=4, learning_rate=1e-2, max_steps=4)
-    whole = replace(lora, out=tmp_path / "whole")
-    trained(whole)
+    uninterrupted = replace(lora, out=tmp_path / "whole")
+    trained(uninterrupted)
     stop = Stop()
     trained(lora, lambda event: stop.request() if event.get("step") == 2 else None, stop=stop)
     assert trained(lora).step == 4
-    assert without_times(lines(lora)) == without_times(lines(whole))
-    moved = weights(whole.out / "policy")
+    assert without_times(lines(lora)) == without_times(lines(uninterrupted))
+    moved = weights(uninterrupted.out / "policy")
     assert torch.equal(weights(lora.out / "policy"), moved) and not torch.equal(weights(run.policy), moved)
     assert lines(lora)[-1]["loss"] < lines(lora)[0]["loss"]
 
@@ -186,7 +186,7 @@ def test_a_checkpoint_is_a_policy_that_another_run_can_start_from(run: Supervise
     assert trained(replace(run, policy=start, out=tmp_path / "second", max_steps=1)).step == 1
 
 
-def test_too_few_conversations_for_a_batch_are_told(run: SupervisedRun) -> None:
+def test_too_few_conversations_for_a_batch_are_refused(run: SupervisedRun) -> None:
     with pytest.raises(NothingToLearn, match=r"0 training conversations of at most 5 tokens \(40 are longer\)"):
         trained(replace(run, longest=5))
 
@@ -201,27 +201,27 @@ def test_a_folder_of_another_run_is_refused(run: SupervisedRun) -> None:
 def test_the_best_checkpoint_is_written_at_once_and_outlives_the_others(run: SupervisedRun) -> None:
     rewards = {0: 0.9, 3: 0.6, 6: 0.5, 9: 0.4}
 
-    def kept() -> list[str]:
+    def checkpoints() -> list[str]:
         return sorted(folder.name for folder in (run.out / "checkpoints").glob("checkpoint-*"))
 
     looks = {"evaluate": lambda model, step: rewards[step], "evaluate_every": 3}
     trained(replace(run, max_steps=7), **looks)
-    assert kept() == ["checkpoint-3", "checkpoint-6", "checkpoint-7"], "the start is no checkpoint"
+    assert checkpoints() == ["checkpoint-3", "checkpoint-6", "checkpoint-7"], "the start is no checkpoint"
     trained(replace(run, max_steps=9), **looks)
-    assert kept() == ["checkpoint-3", "checkpoint-8", "checkpoint-9"], "a run that goes on knows its best"
+    assert checkpoints() == ["checkpoint-3", "checkpoint-8", "checkpoint-9"], "a run that goes on knows its best"
     rewards[12] = 0.7
     trained(replace(run, max_steps=12), **looks)
-    assert kept() == ["checkpoint-10", "checkpoint-12"], "until there is a better one"
+    assert checkpoints() == ["checkpoint-10", "checkpoint-12"], "until there is a better one"
 
 
-def test_a_policy_of_short_answers_is_shown_short_answers_and_so_are_its_children(
+def test_a_policy_of_short_answers_trains_on_short_answers_and_so_do_its_children(
     run: SupervisedRun, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it is shown is read off the tokens it learns from."""
-    shown: list[str] = []
+    """The test records the answers among the demonstrations that the policy learns from."""
+    demonstrated: list[str] = []
 
     def watched(tokenizer: PreTrainedTokenizerFast, examples: list[Example], *rest: Any) -> Any:
-        shown.extend(answer for one in examples for answer in one.answers)
+        demonstrated.extend(answer for one in examples for answer in one.answers)
         return demonstrations(tokenizer, examples, *rest)
 
     monkeypatch.setattr(sft_trainer, "demonstrations", watched)
@@ -230,7 +230,7 @@ def test_a_policy_of_short_answers_is_shown_short_answers_and_so_are_its_childre
     write_lines(run.data, examples)
     start = load_policy(run.policy)
     for card, short in (({}, False), ({"answers": SHORT}, True), ({"from": {"from": {"answers": SHORT}}}, True)):
-        shown.clear()
+        demonstrated.clear()
         save_policy(run.policy, start.model, tokenizer, card)
         trained(replace(run, out=run.out.with_name(f"run-{len(str(card))}"), max_steps=1))
-        assert (set(shown) == {"All right."}) == short
+        assert (set(demonstrated) == {"All right."}) == short

@@ -14,10 +14,10 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
-from training_worker.trainer.device import Impossible, train_final_norm_only
+from training_worker.trainer.device import SettingsError, train_final_norm_only
 from training_worker.trainer.dynamic_sampling import has_signal
 from training_worker.trainer.generate import Sample, TokenLimits, sample
-from training_worker.trainer.grpo import RunBroke, quiet, train, trainer_for
+from training_worker.trainer.grpo import RunBroke, silence_libraries, train, trainer_for
 from training_worker.trainer.grpo import run as run_it
 from training_worker.trainer.grpo_callback import Loop
 from training_worker.trainer.grpo_config import GRPORun
@@ -27,10 +27,10 @@ from training_worker.trainer.policy import load_policy, save_policy
 from training_worker.trainer.reward_components import parts_of
 from training_worker.trainer.rollout_collector import Player
 from training_worker.trainer.run_folder import RunFolder
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 from .double import Bank
-from .told import lines_of, rollouts_in, without_times
+from .run_output import lines_of, rollouts_in, without_times
 
 LIMITS = TokenLimits(turn=40, completion=120)
 Step = Callable[..., dict[str, Any]]
@@ -114,7 +114,7 @@ def samples(run: GRPORun, taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokeniz
 
 def ready(run: GRPORun) -> tuple[Trainer, Loop]:
     """TRL's trainer of a run that has not begun."""
-    quiet()
+    silence_libraries()
     policy, folder = load_policy(run.policy), RunFolder(run.out)
     folder.open({})
     examples = list(read_lines(Example, run.data))
@@ -161,10 +161,10 @@ def test_a_ratio_above_clip_high_is_clipped_and_below_it_is_not(run: GRPORun) ->
 
 
 def test_a_dropped_group_counts_neither_in_the_gradient_nor_in_its_denominator(first: Step, run: GRPORun) -> None:
-    kept, dropped = first(uneven), first(uneven, zero_variance="drop")
-    dead = round(kept["zero_variance"] * 4)
-    assert dropped["dropped_groups"] == dead > 0 and dropped["reward"] == kept["reward"]
-    assert dropped["grad_norm"] > 1.05 * kept["grad_norm"]
+    retained, dropped = first(uneven), first(uneven, zero_variance="drop")
+    dead = round(retained["zero_variance"] * 4)
+    assert dropped["dropped_groups"] == dead > 0 and dropped["reward"] == retained["reward"]
+    assert dropped["grad_norm"] > 1.05 * retained["grad_norm"]
 
 
 def test_dropped_groups_have_no_token_and_no_reward(samples: list[Sample], run: GRPORun) -> None:
@@ -177,8 +177,8 @@ def test_dropped_groups_have_no_token_and_no_reward(samples: list[Sample], run: 
 
 @pytest.mark.long
 def test_resampling_asks_further_prompts_until_the_batch_has_signal(first: Step, run: GRPORun) -> None:
-    kept, again = first(uneven), first(uneven, zero_variance="resample")
-    assert kept["zero_variance"] > 0 and again["dropped_groups"] == 0
+    retained, again = first(uneven), first(uneven, zero_variance="resample")
+    assert retained["zero_variance"] > 0 and again["dropped_groups"] == 0
     rollouts = first_rollouts(run, uneven, zero_variance="resample")
     assert len(rollouts) == 16 + again["wasted_rollouts"] > 16, "what was sampled in vain is kept and counted"
     assert again["wasted_s"] > 0
@@ -202,8 +202,8 @@ def test_truncated_rollouts_are_masked_or_not(samples: list[Sample], first: Step
 def test_components_are_normalised_within_their_group_before_they_are_summed(run: GRPORun) -> None:
     trainer, loop = ready(replace(run, normalise="components"))
     made: list[list[Sample]] = []
-    played = loop.player.speak
-    loop.player.speak = lambda *given: made.extend(played(*given)) or made  # type: ignore[method-assign]
+    played = loop.player.generate_groups
+    loop.player.generate_groups = lambda *given: made.extend(played(*given)) or made  # type: ignore[method-assign]
     found = trainer._generate_and_score_completions([dict(trainer.train_dataset[0]) for _ in range(16)])["advantages"]
     weigh = {"validity": 0.5, "coverage": 0.5, "efficiency": 0.15, "name": 0.2, "arguments": 0.1, "abstention": 1.0}
     wanted = torch.zeros(4, 4)
@@ -242,7 +242,7 @@ def test_the_final_norm_alone_is_trained_and_a_resumed_run_equals_an_unbroken_on
 
 
 def test_a_model_without_a_final_norm_is_refused_by_name_of_the_setting() -> None:
-    with pytest.raises(Impossible, match="set trainable to all"):
+    with pytest.raises(SettingsError, match="set trainable to all"):
         train_final_norm_only(torch.nn.ModuleDict({"base_model": torch.nn.Linear(1, 1)}))
 
 
@@ -274,8 +274,8 @@ def test_weights_that_are_not_finite_never_become_a_checkpoint(run: GRPORun) -> 
 
     with pytest.raises(RunBroke, match=r"The policy of step 2 .*The checkpoint of step 1 is intact"):
         train(run, lambda event: None, attempt=Bank, evaluate=spoil, evaluate_every=1)
-    kept = RunFolder(run.out).newest()
-    assert kept and kept.step == 1 and torch.isfinite(weights(run.policy)).all()
+    newest = RunFolder(run.out).newest()
+    assert newest and newest.step == 1 and torch.isfinite(weights(run.policy)).all()
 
 
 def test_a_policy_that_can_no_longer_speak_ends_the_run(run: GRPORun) -> None:
@@ -332,8 +332,8 @@ def test_a_killed_run_goes_on_with_its_pools_curriculum_resampling_and_adapters(
         learning_rate=1e-2,
         beta=0.01,
     )
-    whole = replace(run, out=tmp_path / "whole")
-    train(whole, lambda event: None, attempt=uneven)
+    uninterrupted = replace(run, out=tmp_path / "whole")
+    train(uninterrupted, lambda event: None, attempt=uneven)
 
     def kill(event: dict[str, Any]) -> None:
         if event["event"] == "step" and event["step"] == 3:
@@ -342,8 +342,8 @@ def test_a_killed_run_goes_on_with_its_pools_curriculum_resampling_and_adapters(
     with pytest.raises(Killed):
         train(run, kill, attempt=uneven)
     train(run, lambda event: None, attempt=uneven)
-    ours, theirs = (lines(one) for one in (run, whole))
+    ours, theirs = (lines(one) for one in (run, uninterrupted))
     assert without_times(ours) == without_times(theirs)
-    assert rollouts_in(run.out) == rollouts_in(whole.out)
-    assert torch.equal(weights(run.out / "policy"), weights(whole.out / "policy"))
+    assert rollouts_in(run.out) == rollouts_in(uninterrupted.out)
+    assert torch.equal(weights(run.out / "policy"), weights(uninterrupted.out / "policy"))
     assert ours[-1]["middle_examples"] < 40, "pass rates were measured on the way"

@@ -91,7 +91,7 @@ def test_the_credit_given_at_a_choice_sums_to_nothing(group: list[tuple[list[int
             assert found[here, time].sum() == pytest.approx(0, abs=1e-5)
 
 
-def test_neighbours_are_a_group_even_where_the_next_one_was_asked_the_same() -> None:
+def test_neighbours_are_a_group_even_where_the_next_one_has_the_same_prompt() -> None:
     found = credit([[5], [6], [5], [6]], torch.tensor([1.0, 0.0, 0.0, 2.0]), 2)
     assert found.tolist() == [[1], [-1], [-2], [2]]
 

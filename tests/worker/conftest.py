@@ -26,9 +26,9 @@ from tests.sharing import shared_folder
 from tests.waiting import PATIENCE
 from training_worker.broker import celery_url
 from training_worker.jobs.__main__ import attempt
-from training_worker.jobs.job_context import Tell
+from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 ROOT = Path(__file__).parents[2]
 collect_ignore = [] if importlib.util.find_spec("torch") else ["test_runs.py"]
@@ -92,12 +92,12 @@ def made(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> Path:
 
 
 def done(folder: Path, kind: str, spec: dict[str, Any], number: int = 1) -> list[dict[str, Any]]:
-    """What an attempt at the job in this folder tells, from beginning to end, without a process of its own."""
+    """Return the events of an attempt at the job in this folder, which runs without a process of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "spec.json").write_text(json.dumps({"kind": kind, "spec": spec}))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(*next(iter(ONE_PROCESS.items())))
-        attempt(folder, Tell(SpoolWriter(spool_path(folder, number)), Stop(), number))
+        attempt(folder, EventLog(SpoolWriter(spool_path(folder, number)), Stop(), number))
     return SpoolReader(spool_path(folder, number)).read()
 
 
@@ -142,7 +142,7 @@ class Workers:
 
 
 class Broker:
-    """A Valkey server that keeps what it is told, and can be killed and started again."""
+    """A Valkey server with persistent storage, which can be killed and started again."""
 
     def __init__(self, folder: Path):
         self.folder, self.socket = folder, folder / "s"
@@ -220,14 +220,14 @@ class Web:
             return
         message.ack()
         self.heard += 1
-        told = message.payload[1]
-        if self.deaf or told["attempt"] != self.attempts[told["job"]]:
+        payload = message.payload[1]
+        if self.deaf or payload["attempt"] != self.attempts[payload["job"]]:
             return
-        kept = self.events[told["job"]]
-        for event in told["events"]:
-            if event["seq"] == len(kept) + 1:
-                kept.append(event)
-        self.broker.hset(f"prove:job:{told['job']}", "seq", len(kept))
+        stored = self.events[payload["job"]]
+        for event in payload["events"]:
+            if event["seq"] == len(stored) + 1:
+                stored.append(event)
+        self.broker.hset(f"prove:job:{payload['job']}", "seq", len(stored))
 
     def until(self, there: Callable[[], Any]) -> Any:
         """Listen until something is there."""
@@ -241,22 +241,22 @@ class Web:
         )
         raise AssertionError(f"Nothing came. Events: {self.events}\n{log}")
 
-    def told(self, job: str, kind: str) -> list[dict[str, Any]]:
+    def events_of(self, job: str, kind: str) -> list[dict[str, Any]]:
         return of_kind(self.events[job], kind)
 
     def until_ended(self, job: str) -> dict[str, Any]:
-        return dict(self.until(lambda: self.told(job, "ended"))[0])
+        return dict(self.until(lambda: self.events_of(job, "ended"))[0])
 
     def until_step(self, job: str, step: int) -> None:
-        self.until(lambda: any(line["step"] >= step for line in self.told(job, "step")))
+        self.until(lambda: any(line["step"] >= step for line in self.events_of(job, "step")))
 
     def child(self, job: str) -> int:
         """The process id of the attempt's child."""
-        return int(self.until(lambda: self.told(job, "started"))[0]["pid"])
+        return int(self.until(lambda: self.events_of(job, "started"))[0]["pid"])
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that nobody has buried yet does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -8,8 +8,8 @@ from contextlib import nullcontext
 
 from training_worker.jobs.__main__ import main
 from training_worker.prove.benchmarks.protocol import Item, Policy, Result
-from training_worker.prove.benchmarks.registry import KNOWN, Known
-from training_worker.prove.chat import ChatModel, Scripted
+from training_worker.prove.benchmarks.registry import KNOWN, BenchmarkSpec
+from training_worker.prove.chat import ChatModel, ScriptedModel
 from training_worker.prove.trajectory import Message, Rollout
 
 ITEMS = 12
@@ -39,7 +39,7 @@ class Sums:
         )
 
     def oracle(self, item: Item) -> ChatModel:
-        return Scripted([answer(item.task)])
+        return ScriptedModel([answer(item.task)])
 
 
 def answer(sum: str) -> str:
@@ -47,7 +47,7 @@ def answer(sum: str) -> str:
     return str(int(first) + int(second))
 
 
-SUMS = Known(
+SUMS = BenchmarkSpec(
     name="sums",
     title="Sums",
     about="Sums of small numbers.",

@@ -56,7 +56,7 @@ def test_all_that_a_process_writes_reaches_the_log_even_if_it_crashes(tmp_path: 
     assert lines.index("from C") < lines.index("from a child") and any("Segmentation fault" in one for one in lines)
 
 
-def test_a_log_that_grows_too_long_keeps_its_newer_half_and_whole_lines(tmp_path: Path) -> None:
+def test_a_log_that_grows_too_long_keeps_its_newer_half_and_complete_lines(tmp_path: Path) -> None:
     path = tmp_path / console.LOG
     with path.open("ab", buffering=0) as child:
         child.write(b"".join(b"line %05d\n" % number for number in range(1_000)))
@@ -71,8 +71,8 @@ def test_a_log_that_grows_too_long_keeps_its_newer_half_and_whole_lines(tmp_path
 
 def test_progress_that_says_nothing_new_makes_no_line() -> None:
     report = console.Report()
-    told = [report.line_of("progress", {"line": line, "done": done, "total": 3}) for line, done in SAID]
-    assert told == ["reading (0 of 3)", "", "writing (2 of 3)", "writing (3 of 3)"]
+    lines = [report.line_of("progress", {"line": line, "done": done, "total": 3}) for line, done in SAID]
+    assert lines == ["reading (0 of 3)", "", "writing (2 of 3)", "writing (3 of 3)"]
 
 
 SAID = (("reading", 0), ("reading", 1), ("writing", 2), ("writing", 3))

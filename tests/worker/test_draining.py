@@ -1,4 +1,4 @@
-"""A real worker that is to take no more jobs leaves them in the queue, until it may take them again."""
+"""A real worker that drains leaves jobs in the queue until it may take them again."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(drainable:
     heartbeat.say_draining(web.broker, [name])
     eventually(drained, "the worker to heed it")
     job = web.send("graph", WRONG)
-    at = web.broker.hget(heartbeat.HEARTS, name)
-    eventually(lambda: web.broker.hget(heartbeat.HEARTS, name) != at, "its next heartbeat")
+    at = web.broker.hget(heartbeat.HEARTBEATS, name)
+    eventually(lambda: web.broker.hget(heartbeat.HEARTBEATS, name) != at, "its next heartbeat")
     assert web.events[job] == [] and web.broker.llen("synthesis") == 1
     heartbeat.say_draining(web.broker, [])
     assert web.until_ended(job)["state"] == "failed"
@@ -44,7 +44,7 @@ def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(drainable:
 
 
 @pytest.mark.long
-def test_a_worker_that_drains_and_is_started_anew_takes_nothing_even_if_the_broker_forgot(
+def test_a_worker_that_drains_and_is_restarted_takes_nothing_even_if_the_broker_forgot(
     web: Web, worker: Workers
 ) -> None:
     first = worker()
@@ -52,12 +52,12 @@ def test_a_worker_that_drains_and_is_started_anew_takes_nothing_even_if_the_brok
     heartbeat.say_draining(web.broker, [name])
     first.kill()
     first.wait()
-    web.broker.hdel(heartbeat.HEARTS, name)
+    web.broker.hdel(heartbeat.HEARTBEATS, name)
     job = web.send("graph", WRONG)
     worker()
-    at = eventually(lambda: web.broker.hget(heartbeat.HEARTS, name), "its first heartbeat")
+    at = eventually(lambda: web.broker.hget(heartbeat.HEARTBEATS, name), "its first heartbeat")
     web.broker.delete(heartbeat.DRAINING)
-    eventually(lambda: web.broker.hget(heartbeat.HEARTS, name) != at, "its next heartbeat")
+    eventually(lambda: web.broker.hget(heartbeat.HEARTBEATS, name) != at, "its next heartbeat")
     assert web.events[job] == [] and web.broker.llen("synthesis") == 1
     heartbeat.say_draining(web.broker, [])
     assert web.until_ended(job)["state"] == "failed"

@@ -1,4 +1,4 @@
-"""A trial: one step of a run on a few prompts, of which figures stay and nothing else."""
+"""A trial: one step of a run on a few prompts; only its figures stay."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_groups_without_spread_or_score_are_counted_apart() -> None:
         {"reward": [None, None], "model_tokens": [0, 0]},
     ]
     step = {"event": "step", "step_s": 2.0, "rollout_s": 1.0}
-    told = figures([{"event": "rollouts", "groups": groups, "bytes": 800}, step])
-    assert (told["dead"], told["unscored"], len(told["groups"])) == (2, 1, 3)
-    assert (told["rollouts"], told["bytes"], told["tokens"]) == (8, 100.0, 11.25)
-    assert told["reward"] == (1.0 + 1.0 + 0.5 + 0.0 + 1.0) / 5
+    summary = figures([{"event": "rollouts", "groups": groups, "bytes": 800}, step])
+    assert (summary["dead"], summary["unscored"], len(summary["groups"])) == (2, 1, 3)
+    assert (summary["rollouts"], summary["bytes"], summary["tokens"]) == (8, 100.0, 11.25)
+    assert summary["reward"] == (1.0 + 1.0 + 0.5 + 0.0 + 1.0) / 5

@@ -1,4 +1,4 @@
-"""Evaluations as jobs: told item by item, killed and gone on with, stopped, never asked twice, or refused."""
+"""Evaluations as jobs: reported item by item, killed and resumed, stopped, never repeated, or refused."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse
 
-from tests.prove.serving import MODEL, Asked, Serve, Served
+from tests.prove.serving import MODEL, RequestBody, Serve, Served
 from training_worker.jobs.__main__ import attempt
 from training_worker.jobs.evaluate import work
-from training_worker.jobs.job_context import STOPPED, Refused, Tell
+from training_worker.jobs.job_context import STOPPED, EventLog, JobRefusedError
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
 from training_worker.prove.benchmarks.allowlist import endpoints
-from training_worker.prove.benchmarks.environment import NotInstalled, installed
+from training_worker.prove.benchmarks.environment import NotInstalled, find_interpreter
 from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.benchmarks.results import ITEMS as FILE
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 from .sums import ITEMS, SUMS, answer
 
@@ -42,14 +42,14 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def asking(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Served]:
-    """The site's endpoint: it knows sums, and something happens before the answer to a question of this number."""
+def serve_sums(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Served]:
+    """Serve the site's endpoint: it answers sums, and `happens` runs before its answer to request number `at`."""
 
     def begin(at: int = 0, happens: Callable[[], object] = lambda: None) -> Served:
-        def answering(asked: Asked) -> str:
-            if len(served.asked) == at:
+        def answering(request: RequestBody) -> str:
+            if len(served.requests) == at:
                 happens()
-            return answer(asked["messages"][-1]["content"])
+            return answer(request["messages"][-1]["content"])
 
         served = serve(answering)
         monkeypatch.setenv("PROVE_LLM_URL", served.url)
@@ -60,9 +60,9 @@ def asking(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Serve
 
 
 def done(data: Path, spec: dict[str, Any] = SPEC, job: str = JOB, number: int = 1, stop: Stop | None = None) -> Events:
-    """What an attempt at the job tells, from beginning to end."""
+    """Return the events of an attempt at the job, from beginning to end."""
     folder = folder_of(data, spec, job)
-    attempt(folder, Tell(SpoolWriter(spool_path(folder, number)), stop or Stop(), number))
+    attempt(folder, EventLog(SpoolWriter(spool_path(folder, number)), stop or Stop(), number))
     return SpoolReader(spool_path(folder, number)).read()
 
 
@@ -73,29 +73,29 @@ def folder_of(data: Path, spec: dict[str, Any], job: str = JOB) -> Path:
     return folder
 
 
-def told(events: Events, kind: str) -> list[dict[str, Any]]:
+def payloads(events: Events, kind: str) -> list[dict[str, Any]]:
     return [event["data"] for event in events if event["kind"] == kind]
 
 
 def items(events: Events) -> list[dict[str, Any]]:
-    return [*chain.from_iterable(data["items"] for data in told(events, "items"))]
+    return [*chain.from_iterable(data["items"] for data in payloads(events, "items"))]
 
 
 def report(events: Events) -> dict[str, Any]:
-    """Without the seconds, which are the machine's."""
-    [end] = told(events, "ended")
+    """Return the report without the seconds, which depend on the machine."""
+    [end] = payloads(events, "ended")
     assert (end["state"], end["error"]) == ("done", "")
     return {**end["result"]["report"], "seconds": 0}
 
 
 @pytest.mark.long
-def test_killed_half_way_and_resumed_it_reports_the_same(asking: Callable[..., Served], tmp_path: Path) -> None:
+def test_killed_half_way_and_resumed_it_reports_the_same(serve_sums: Callable[..., Served], tmp_path: Path) -> None:
     def kill() -> None:
-        [first] = told(SpoolReader(spool_path(folder, 1)).read(), "started")
+        [first] = payloads(SpoolReader(spool_path(folder, 1)).read(), "started")
         os.kill(first["pid"], signal.SIGKILL)
 
     folder = folder_of(tmp_path / "killed", SPEC)
-    served = asking(HALF, kill)
+    served = serve_sums(HALF, kill)
     command = [sys.executable, "-m", "tests.worker.sums", str(folder)]
     child = subprocess.run([*command, "--attempt=1"], cwd=ROOT)
     assert child.returncode == -signal.SIGKILL
@@ -103,43 +103,43 @@ def test_killed_half_way_and_resumed_it_reports_the_same(asking: Callable[..., S
     assert subprocess.run([*command, "--attempt=2"], cwd=ROOT).returncode == 0
     events = SpoolReader(spool_path(folder, 2)).read()
     assert [one["item"] for one in items(events)][: len(before)] == before, "what was there before is told first"
-    asking()
-    whole = done(tmp_path / "whole")
-    assert report(events) == report(whole) and report(whole)["overall"]["accuracy"] == 1.0
+    serve_sums()
+    uninterrupted = done(tmp_path / "whole")
+    assert report(events) == report(uninterrupted) and report(uninterrupted)["overall"]["accuracy"] == 1.0
     assert len(items(events)) == ITEMS
-    assert len(served.asked) == ITEMS + 1, "only the question under way is asked again"
-    lines = (tmp_path / "killed" / told(events, "ended")[0]["result"]["folder"] / FILE).read_text().splitlines()
+    assert len(served.requests) == ITEMS + 1, "only the question under way is asked again"
+    lines = (tmp_path / "killed" / payloads(events, "ended")[0]["result"]["folder"] / FILE).read_text().splitlines()
     assert [json.loads(lines[one["line"]])["item"] for one in items(events)] == [one["item"] for one in items(events)]
 
 
-def test_asked_to_stop_it_finishes_what_is_under_way_and_keeps_it(
-    asking: Callable[..., Served], tmp_path: Path
+def test_after_a_stop_request_it_finishes_what_is_under_way_and_stores_it(
+    serve_sums: Callable[..., Served], tmp_path: Path
 ) -> None:
     stop = Stop()
-    served = asking(HALF, stop.request)
+    served = serve_sums(HALF, stop.request)
     folder = folder_of(tmp_path, SPEC)
-    assert attempt(folder, Tell(SpoolWriter(spool_path(folder, 1)), stop, 1)) == STOPPED
+    assert attempt(folder, EventLog(SpoolWriter(spool_path(folder, 1)), stop, 1)) == STOPPED
     events = SpoolReader(spool_path(folder, 1)).read()
-    assert len(items(events)) == len(served.asked) == HALF and told(events, "ended") == []
-    assert len(items(done(tmp_path, number=2))) == len(served.asked) == ITEMS
+    assert len(items(events)) == len(served.requests) == HALF and payloads(events, "ended") == []
+    assert len(items(done(tmp_path, number=2))) == len(served.requests) == ITEMS
 
 
 def test_a_second_evaluation_of_the_same_asks_nothing_and_another_project_asks_for_itself(
-    asking: Callable[..., Served], tmp_path: Path
+    serve_sums: Callable[..., Served], tmp_path: Path
 ) -> None:
-    served = asking()
+    served = serve_sums()
     first = done(tmp_path)
     again = done(tmp_path, job=OTHER)
-    assert (items(again), report(again)) == (items(first), report(first)) and len(served.asked) == ITEMS
+    assert (items(again), report(again)) == (items(first), report(first)) and len(served.requests) == ITEMS
     more = done(tmp_path, {**SPEC, "trials": 2}, job=OTHER, number=2)
-    assert len(items(more)) == 2 * ITEMS == len(served.asked), "of the second trials alone"
-    theirs = told(done(tmp_path, {**SPEC, "project": 2}), "ended")[-1]["result"]["folder"]
+    assert len(items(more)) == 2 * ITEMS == len(served.requests), "of the second trials alone"
+    theirs = payloads(done(tmp_path, {**SPEC, "project": 2}), "ended")[-1]["result"]["folder"]
     assert theirs.startswith("benchmarks/projects/2/sums/")
 
 
-def test_items_are_told_with_what_identifies_them(asking: Callable[..., Served], tmp_path: Path) -> None:
-    asking()
-    first, *_ = events = told(done(tmp_path, {**SPEC, "categories": ["odd"], "limit": 1}), "items")
+def test_items_are_reported_with_what_identifies_them(serve_sums: Callable[..., Served], tmp_path: Path) -> None:
+    serve_sums()
+    first, *_ = events = payloads(done(tmp_path, {**SPEC, "categories": ["odd"], "limit": 1}), "items")
     about = {"benchmark": "sums", "version": "1", "settings": {}, "model": MODEL}
     assert {json.dumps(event["identity"]) for event in events} == {json.dumps(about)} and first["items"] == []
     [one] = [item for event in events for item in event["items"]]
@@ -151,14 +151,14 @@ def test_items_are_told_with_what_identifies_them(asking: Callable[..., Served],
 
 
 def test_an_endpoint_that_is_away_is_no_score(serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    served = serve(lambda asked: JSONResponse({"error": "no room"}, 503))
+    served = serve(lambda request: JSONResponse({"error": "no room"}, 503))
     monkeypatch.setenv("PROVE_LLM_URL", served.url)
     monkeypatch.setenv("PROVE_LLM_RETRIES", "0")
-    [end] = told(done(tmp_path), "ended")
+    [end] = payloads(done(tmp_path), "ended")
     assert end["state"] == "failed" and "503" in end["error"] and "then resume" in end["error"]
 
 
-def test_a_model_of_a_folder_is_called_as_it_was_asked_for(tmp_path: Path) -> None:
+def test_a_model_of_a_folder_has_the_requested_name(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     spec = {"project": 1, "benchmark": "sums", "source": "folder", "policy": "warm", "limit": 1}
     found = report(done(tmp_path, {**spec, "model": "run 3"}))
@@ -189,12 +189,12 @@ def test_a_model_of_a_folder_is_called_as_it_was_asked_for(tmp_path: Path) -> No
     ],
 )
 def test_what_cannot_be_evaluated_is_refused_in_a_sentence(
-    more: dict[str, Any], says: str, asking: Callable[..., Served], tmp_path: Path
+    more: dict[str, Any], says: str, serve_sums: Callable[..., Served], tmp_path: Path
 ) -> None:
-    asking()
+    serve_sums()
     folder = folder_of(tmp_path, SPEC)
-    with pytest.raises(Refused) as refused:
-        work({**SPEC, **more}, folder, Tell(SpoolWriter(spool_path(folder, 1)), Stop(), 1))
+    with pytest.raises(JobRefusedError) as refused:
+        work({**SPEC, **more}, folder, EventLog(SpoolWriter(spool_path(folder, 1)), Stop(), 1))
     assert str(refused.value).startswith(says)
 
 
@@ -204,7 +204,7 @@ def test_the_operator_lists_the_endpoints() -> None:
     assert endpoints(given) == ("http://a/v1", "http://b/v1")
 
 
-def test_the_best_checkpoint_is_the_kept_one_with_the_highest_held_out_reward(tmp_path: Path) -> None:
+def test_the_best_checkpoint_is_the_stored_one_with_the_highest_held_out_reward(tmp_path: Path) -> None:
     out = tmp_path / JOB / "out"
     rewards = {0: 0.9, 20: 0.7, 40: 0.8, 60: None, 80: 0.7}
     for step in (20, 60, 80):
@@ -220,7 +220,7 @@ def test_the_best_checkpoint_is_the_kept_one_with_the_highest_held_out_reward(tm
 def test_bfcl_is_evaluated_where_it_is_installed(tmp_path: Path) -> None:
     root = Path(os.environ.get("PROVE_BENCHMARKS", ROOT / "data" / "benchmarks"))
     try:
-        installed(root / "bfcl-env", "bfcl")
+        find_interpreter(root / "bfcl-env", "bfcl")
     except NotInstalled as reason:
         pytest.skip(str(reason))
     (tmp_path / "benchmarks").mkdir()

@@ -24,11 +24,11 @@ def test_a_data_set_is_made_and_every_event_arrives_once(running_worker: Web) ->
     assert (end["state"], end["error"]) == ("done", "")
     events = web.events[job]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert events[0]["kind"] == "started" and web.told(job, "progress")
+    assert events[0]["kind"] == "started" and web.events_of(job, "progress")
     made = {
         split: list(read_lines(Example, web.jobs / job / "out" / f"{split}.jsonl")) for split in ("train", "held_out")
     }
-    assert {split: end["result"]["counts"][split]["kept"] for split in made} == {
+    assert {split: end["result"]["counts"][split]["accepted"] for split in made} == {
         split: len(examples) for split, examples in made.items()
     }
 
@@ -78,7 +78,7 @@ def test_a_second_message_of_an_attempt_does_no_harm(running_worker: Web) -> Non
     web.until_ended(job)
     other = web.send("graph", {})  # by the same worker, so the second message was taken before this is done
     web.until_ended(other)
-    assert len(web.told(job, "started")) == 1
+    assert len(web.events_of(job, "started")) == 1
     assert len((web.jobs / job / "events-1.jsonl").read_text().splitlines()) == len(web.events[job])
 
 
@@ -98,8 +98,8 @@ def test_a_data_set_is_made_by_recipe(folder: Path, monkeypatch: pytest.MonkeyPa
     assert end["result"]["manifest"]["splits"]["train"]["kinds"] == few.train
     made = [path.name for path in (folder / "out").iterdir()]
     assert sorted(made) == ["held_out.jsonl", "manifest.json", "train.jsonl"]
-    told = [event["done"] for event in of_kind(events, "progress") if "conversations" in event["line"]]
-    assert told == sorted(told) and told[-1] == 9
+    progress = [event["done"] for event in of_kind(events, "progress") if "conversations" in event["line"]]
+    assert progress == sorted(progress) and progress[-1] == 9
 
 
 def test_a_data_set_about_some_tools_is_about_them_and_tells_what_is_dropped(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which job a real worker starts: the one whose turn it is, whatever message it was handed."""
+"""A real worker starts the job whose turn it is, whichever message it received."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_worker_starts_jobs_by_their_places_and_tells_its_name(running_worker:
         web.until_ended(job)
     began = sorted(jobs, key=lambda job: web.events[job][0]["at"])
     assert began == turns
-    assert all(web.told(job, "started")[0]["worker"].startswith("celery@") for job in jobs)
+    assert all(web.events_of(job, "started")[0]["worker"].startswith("celery@") for job in jobs)
 
 
 def test_what_was_stopped_before_its_turn_is_passed_over(running_worker: Web, busy: str) -> None:

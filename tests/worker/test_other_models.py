@@ -15,20 +15,20 @@ from tokenizers import AddedToken
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.trainer.families import HEADS, SMALL, family_tokenizer
-from training_worker.jobs.job_context import Tell
+from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.machine import machine_of
 from training_worker.jobs.run import work
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
 from training_worker.prove.trajectory import Rollout, read_lines
 from training_worker.trainer.model_families import family_of
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 CALL = '{"name": "list_accounts", "parameters": {}}'
 
 
 @pytest.fixture
 def llama(tmp_path: Path) -> Path:
-    """The folder of models, with a Llama that says one call, in the format of its family, whatever it is asked."""
+    """Return a folder of models with a Llama that answers any prompt with one call, in the format of its family."""
     tokenizer = copy.deepcopy(family_tokenizer("llama3.2"))
     tokenizer.add_tokens([AddedToken(CALL, special=False, normalized=False)])
     caller(tokenizer).save_pretrained(tmp_path / "models" / "caller")
@@ -65,18 +65,18 @@ def test_a_llama_is_trained_watched_and_compared_by_the_calls_of_its_format(
     (tmp_path / "jobs" / made.name).symlink_to(made)
     spec = {"policy": "caller", "dataset": made.name, "prompts": 1, "group": 2, "max_steps": 1, "held_out": 2}
     spec |= {"evaluate_every": 1, "threads": 1, "longest_prompt": 20_000, "limits": {"turn": 4, "completion": 300}}
-    result = work(spec, folder, Tell(SpoolWriter(spool_path(folder, 1)), Stop(), 1))
+    result = work(spec, folder, EventLog(SpoolWriter(spool_path(folder, 1)), Stop(), 1))
     assert (result["steps"], result["sampled"]["examples"]) == (1, 2)
     for mode in ("before-sampled", "after-greedy"):
         rollouts = list(read_lines(Rollout, folder / "out" / "evaluations" / mode / "rollouts.jsonl"))
         assert rollouts and all(one.calls and one.calls[0].call.name == "list_accounts" for one in rollouts)
-    told = SpoolReader(spool_path(folder, 1)).read()
-    [step] = [event["data"] for event in told if event["kind"] == "step"]
+    events = SpoolReader(spool_path(folder, 1)).read()
+    [step] = [event["data"] for event in events if event["kind"] == "step"]
     assert step["calls"] >= 1, "training reads them as evaluation does"
-    assert [event["data"]["step"] for event in told if event["kind"] == "held_out"] == [0, 1]
+    assert [event["data"]["step"] for event in events if event["kind"] == "held_out"] == [0, 1]
 
 
-def test_the_machine_is_told_by_what_a_job_computes_on(made: Path, tmp_path: Path) -> None:
+def test_the_machine_is_named_by_what_a_job_computes_on(made: Path, tmp_path: Path) -> None:
     (driver := tmp_path / "driver").touch()
     order = json.loads((made / "spec.json").read_text())
     assert machine_of(order, made, [driver]) == "cpu", "data are made without a GPU"

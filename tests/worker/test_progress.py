@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from training_worker.jobs import importing
-from training_worker.jobs.job_context import OFTEN, Stopped, Tell
+from training_worker.jobs import dataset_import
+from training_worker.jobs.job_context import OFTEN, EventLog, JobStopped
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 ROOT = Path(__file__).parents[2]
 ITEMS = 300
@@ -34,8 +34,8 @@ class Clock:
         return self.now
 
 
-def teller(folder: Path, clock: Clock, stop: Stop | None = None) -> Tell:
-    return Tell(SpoolWriter(spool_path(folder, 1)), stop or Stop(), 1, clock)
+def teller(folder: Path, clock: Clock, stop: Stop | None = None) -> EventLog:
+    return EventLog(SpoolWriter(spool_path(folder, 1)), stop or Stop(), 1, clock)
 
 
 def reported(folder: Path) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def test_an_import_of_many_rows_reports_a_few_events_while_the_clock_stands_stil
     tmp_path: Path, write: Callable[[Path], None]
 ) -> None:
     write(tmp_path / "upload")
-    result = importing.work({"import": GIVEN}, tmp_path, teller(tmp_path, Clock()))
+    result = dataset_import.work({"import": GIVEN}, tmp_path, teller(tmp_path, Clock()))
     assert result["import"]["good"] == ITEMS
     assert 1 <= len(reported(tmp_path)) <= MOST
 
@@ -81,7 +81,7 @@ def test_progress_is_reported_once_a_second_whether_the_total_is_known_or_not(tm
 
 def test_the_end_of_what_is_counted_is_reported_at_once_and_once(tmp_path: Path) -> None:
     tell = teller(tmp_path, Clock())
-    count, again = tell.counting("train"), tell.counting("held-out", ITEMS)
+    count, again = tell.make_progress_counter("train"), tell.make_progress_counter("held-out", ITEMS)
     for done in range(ITEMS + 1):
         count(done, ITEMS)
     for _ in range(ITEMS):
@@ -96,7 +96,7 @@ def test_a_job_that_is_to_stop_does_so_at_its_next_item(tmp_path: Path) -> None:
     tell = teller(tmp_path, Clock(), stop)
     tell.progress(1, 0, "rows")
     stop.request()
-    with pytest.raises(Stopped):
+    with pytest.raises(JobStopped):
         tell.progress(2, 0, "rows")
 
 

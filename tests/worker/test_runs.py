@@ -1,4 +1,4 @@
-"""Training runs done by a real worker: stopped, killed, taken over, gone on with; in the end each step is told once."""
+"""Training runs done by a real worker: stopped, killed, taken over, resumed; in the end each step is reported once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from training_worker.jobs.job_context import Refused
+from training_worker.jobs.job_context import JobRefusedError
 from training_worker.jobs.run import settings
 from training_worker.trainer.run_folder import RunFolder
 
@@ -34,7 +34,7 @@ def run_of(data: str, steps: int, **more: Any) -> dict[str, Any]:
 
 
 def steps(web: Web, job: str) -> list[int]:
-    return [line["step"] for line in web.told(job, "step")]
+    return [line["step"] for line in web.events_of(job, "step")]
 
 
 def checkpoint(web: Web, job: str) -> int:
@@ -48,22 +48,24 @@ def test_a_run_is_trained_watched_and_compared_and_that_once(running_worker: Web
     end = web.until_ended(job)
     assert (end["state"], end["error"]) == ("done", "")
     assert steps(web, job) == [1, 2, 3]
-    assert [line["step"] for line in web.told(job, "held_out")] == [0, 2]
-    assert [(one["step"], len(one["groups"])) for one in web.told(job, "rollouts")] == [(1, 2), (2, 2), (3, 2)]
-    assert [line["step"] for line in web.told(job, "checkpoint")] == [2, 3], "the best on held-out worlds, and the last"
-    assert web.told(job, "checkpoint")[0]["bytes"] > 1_000_000
+    assert [line["step"] for line in web.events_of(job, "held_out")] == [0, 2]
+    assert [(one["step"], len(one["groups"])) for one in web.events_of(job, "rollouts")] == [(1, 2), (2, 2), (3, 2)]
+    assert [line["step"] for line in web.events_of(job, "checkpoint")] == [2, 3], (
+        "the best on held-out worlds, and the last"
+    )
+    assert web.events_of(job, "checkpoint")[0]["bytes"] > 1_000_000
     result = end["result"]
     assert (result["steps"], result["ended"]) == (3, "steps")
     assert result["before"][-1]["examples"] == result["after"][-1]["examples"] == 1
     for mode in ("sampled", "greedy"):
         assert {"before", "after", "difference", "low", "high"} <= result[mode].keys()
-    words = [word for word in web.told(job, "progress") if word["seconds_left"] is not None]
+    words = [word for word in web.events_of(job, "progress") if word["seconds_left"] is not None]
     assert words and all(word["done"] <= word["total"] and word["seconds_left"] >= 0 for word in words)
-    kept = (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat()
+    file_stat = (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat()
     again = done(web.jobs / job, "run", run_of(data, 3), number=2)
     assert of_kind(again, "ended") == [end]
     assert [line["step"] for line in of_kind(again, "held_out")] == [0, 2], "told again, and not measured again"
-    assert (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat() == kept
+    assert (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat() == file_stat
     [other] = of_kind(done(web.jobs / job, "run", run_of(data, 3, seed=5), number=3), "ended")
     assert other["error"] == "This run was begun with other settings or data. Launch a new run."
 
@@ -171,7 +173,7 @@ def group(leader: int) -> list[int]:
     ],
 )
 def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(more: dict[str, Any], says: str, made: Path) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(JobRefusedError) as refused:
         settings({**run_of(made.name, 1), **more}, made.parent / "run")
     assert str(refused.value).startswith(says)
 

@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 
 from training_worker.jobs.__main__ import attempt
-from training_worker.jobs.job_context import Refused, Tell
+from training_worker.jobs.job_context import EventLog, JobRefusedError
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.sft import settings
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 JOB = "00000000-0000-4000-8000-00000000000a"
 SMALL = {"policy": "warm", "batch": 1, "held_out": 1, "threads": 1, "evaluate_every": 2, "longest": 1500}
@@ -34,29 +34,31 @@ def sft_of(made: Path, **more: Any) -> dict[str, Any]:
 
 
 def done(jobs: Path, spec: dict[str, Any], number: int = 1) -> list[dict[str, Any]]:
-    """What an attempt at the job tells, from beginning to end."""
+    """Return the events of an attempt at the job, from beginning to end."""
     folder = jobs / JOB
     folder.mkdir(exist_ok=True)
     (folder / "spec.json").write_text(json.dumps({"kind": "sft", "spec": spec}))
-    attempt(folder, Tell(SpoolWriter(spool_path(folder, number)), Stop(), number))
+    attempt(folder, EventLog(SpoolWriter(spool_path(folder, number)), Stop(), number))
     return SpoolReader(spool_path(folder, number)).read()
 
 
-def told(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+def payloads(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event["data"] for event in events if event["kind"] == kind]
 
 
 def test_a_supervised_run_is_trained_watched_and_compared(made: Path, jobs: Path) -> None:
     events = done(jobs, sft_of(made, max_steps=3))
-    [end] = told(events, "ended")
+    [end] = payloads(events, "ended")
     assert (end["state"], end["error"]) == ("done", "")
-    assert [line["step"] for line in told(events, "step")] == [1, 2, 3]
-    assert [line["step"] for line in told(events, "held_out")] == [0, 2]
+    assert [line["step"] for line in payloads(events, "step")] == [1, 2, 3]
+    assert [line["step"] for line in payloads(events, "held_out")] == [0, 2]
     assert (end["result"]["steps"], end["result"]["ended"]) == (3, "steps")
     assert end["result"]["sampled"]["examples"] == 1 and end["result"]["after"][-1]["steps"] == "all"
-    assert any(" of at most 3, loss" in word["line"] for word in told(events, "progress"))
+    assert any(" of at most 3, loss" in word["line"] for word in payloads(events, "progress"))
     again = done(jobs, sft_of(made, max_steps=3), number=2)
-    assert told(again, "ended") == [end] and len(told(again, "step")) == 3, "all is there; nothing is done twice"
+    assert payloads(again, "ended") == [end] and len(payloads(again, "step")) == 3, (
+        "all is there; nothing is done twice"
+    )
     assert policy_folder(f"run:{JOB}", jobs) == jobs / JOB / "out" / "policy"
 
 
@@ -64,12 +66,12 @@ def test_a_supervised_run_is_trained_watched_and_compared(made: Path, jobs: Path
 def test_a_run_ends_early_when_held_out_reward_does_not_rise(made: Path, jobs: Path) -> None:
     spec = sft_of(made, held_out=1, evaluate_every=1, patience=2, learning_rate=1e-12, max_steps=50)
     events = done(jobs, spec)
-    [end] = told(events, "ended")
+    [end] = payloads(events, "ended")
     assert end["error"] == "" and (end["result"]["ended"], end["result"]["steps"]) == ("patience", 2)
-    assert [line["step"] for line in told(events, "held_out")] == [0, 1, 2]
+    assert [line["step"] for line in payloads(events, "held_out")] == [0, 1, 2]
     assert "sampled" in end["result"]
     again = done(jobs, spec, number=2)
-    assert told(again, "ended")[0]["result"]["steps"] == 2, "and a later attempt does not train on"
+    assert payloads(again, "ended")[0]["result"]["steps"] == 2, "and a later attempt does not train on"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,6 @@ def test_a_run_ends_early_when_held_out_reward_does_not_rise(made: Path, jobs: P
 def test_settings_that_a_supervised_run_cannot_have_are_refused_in_a_sentence(
     more: dict[str, Any], says: str, made: Path, jobs: Path
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(JobRefusedError) as refused:
         settings(sft_of(made, **more), jobs / JOB)
     assert str(refused.value).startswith(says)

@@ -19,13 +19,13 @@ from tests.waiting import PATIENCE, eventually
 from training_worker import heartbeat
 from training_worker.broker import celery_url
 from training_worker.jobs import shard_requests
-from training_worker.jobs.job_context import Tell
+from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.shards import SHARDS, Draws, Shard, Task
 from training_worker.prove.trajectory import dumps
-from training_worker.trainer.stopping import Stop
+from training_worker.trainer.stop_signal import Stop
 
 from .conftest import ONE_PROCESS, ROOT, Broker, Web, Workers, done
 
@@ -78,10 +78,10 @@ def test_what_a_worker_brings_is_part_of_a_job_that_runs_elsewhere(
     environment = {**os.environ, **ONE_PROCESS, "REDIS_URL": web.url}
     child = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
     try:
-        asked = eventually(lambda: web.broker.llen("synthesis"), "the wish for help")
+        expected = eventually(lambda: web.broker.llen("synthesis"), "the wish for help")
         child.send_signal(signal.SIGSTOP)  # from now on only the worker makes shards
         heartbeat.say_draining(web.broker, [])
-        web.until(lambda: len(shards(folder)) >= asked)
+        web.until(lambda: len(shards(folder)) >= expected)
         child.send_signal(signal.SIGCONT)
         assert child.wait(PATIENCE) == 0
     finally:
@@ -102,10 +102,10 @@ def test_a_data_set_is_the_same_after_a_stop_with_a_second_worker_that_is_killed
     web.say(job, stop="after_step")
     assert web.until_ended(job)["state"] == "stopped"
 
-    kept = written(shards(folder))
+    previous = written(shards(folder))
     web.send("dataset", SPEC, job)
-    web.until(lambda: len(shards(folder) - kept.keys()) > 1)  # the first may be of the helper from before the stop
-    again = [path for path, file in written(kept).items() if file != kept[path]]
+    web.until(lambda: len(shards(folder) - previous.keys()) > 1)  # the first may be of the helper from before the stop
+    again = [path for path, file in written(previous).items() if file != previous[path]]
     assert len(again) <= 1, "what is there is not made again, but by a helper that was at it when the job was stopped"
 
     child = web.child(job)
@@ -126,7 +126,7 @@ def draws(graph_folder: Path) -> Draws:
 
 @pytest.fixture
 def order(broker: Broker, draws: Draws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> shard_requests.Order:
-    """What a job asks for that goes on in `tmp_path`."""
+    """Return the shard request of a job that runs in `tmp_path`."""
     monkeypatch.setenv("REDIS_URL", broker.url)
     for known in (shard_requests.broker, shard_requests.draws_of, shard_requests.say_once):
         known.cache_clear()
@@ -134,7 +134,7 @@ def order(broker: Broker, draws: Draws, tmp_path: Path, monkeypatch: pytest.Monk
     folder = tmp_path / "jobs" / job / "out" / SHARDS
     folder.mkdir(parents=True)
     graph = draws.leave_graph(folder)
-    name = Shard.of(draws, TASKS, folder).path.name
+    name = Shard.from_tasks(draws, TASKS, folder).path.name
     shard_requests.broker().hset(f"prove:job:{job}", mapping={"attempt": 2, "seq": 0, "stop": ""})
     return shard_requests.Order(job, 2, name, graph.name, draws.recipe, draws.split, TASKS)
 
@@ -146,14 +146,14 @@ def left(order: shard_requests.Order, data: Path) -> list[str]:
 def test_a_helper_makes_what_the_job_would_have_made(order: shard_requests.Order, draws: Draws, tmp_path: Path) -> None:
     shard_requests.make_shard(tmp_path, dumps(order))
     assert left(order, tmp_path) == sorted([order.graph, order.name])
-    own = Shard.of(draws, TASKS, tmp_path)
+    own = Shard.from_tasks(draws, TASKS, tmp_path)
     own.make(draws)
     brought = tmp_path / "jobs" / order.job / "out" / SHARDS / order.name
     assert brought.read_bytes() == own.path.read_bytes()
 
 
 @pytest.mark.parametrize("word", [{"stop": "after_step"}, {"stop": "now"}, {"attempt": 3}])
-def test_a_job_that_was_stopped_or_ended_is_helped_no_more(
+def test_a_job_that_was_stopped_or_ended_is_no_longer_helped(
     order: shard_requests.Order, tmp_path: Path, word: dict[str, str | int], caplog: pytest.LogCaptureFixture
 ) -> None:
     shard_requests.broker().hset(f"prove:job:{order.job}", mapping=word)
@@ -193,7 +193,7 @@ def test_a_broker_that_is_gone_is_nobody_to_ask(
     order: shard_requests.Order, draws: Draws, tmp_path: Path, broker: Broker
 ) -> None:
     app = Celery("asking", broker=celery_url(broker.url), set_as_current=False)
-    helpers, shard = shard_requests.Helpers(app, order.job, order.attempt), Shard.of(draws, TASKS, tmp_path)
+    helpers, shard = shard_requests.Helpers(app, order.job, order.attempt), Shard.from_tasks(draws, TASKS, tmp_path)
     assert helpers(draws, shard)
     broker.kill()
     assert not helpers(draws, shard) and not helpers(draws, shard)
@@ -201,15 +201,15 @@ def test_a_broker_that_is_gone_is_nobody_to_ask(
 
 
 def test_what_an_earlier_attempt_did_says_nothing_of_the_pace_of_this_one(tmp_path: Path) -> None:
-    tell = Tell(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
-    tell.counting("conversations")(180, 200)
+    tell = EventLog(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
+    tell.make_progress_counter("conversations")(180, 200)
     (event,) = SpoolReader(tmp_path / "events-1.jsonl").read()
     assert (event["data"]["done"], event["data"]["seconds_left"]) == (180, None)
 
 
-def test_what_is_left_is_told_once_there_is_a_pace(tmp_path: Path) -> None:
-    tell = Tell(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
-    count = tell.counting("pairs")
+def test_the_time_left_is_reported_once_there_is_a_pace(tmp_path: Path) -> None:
+    tell = EventLog(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
+    count = tell.make_progress_counter("pairs")
     for number in (0, 1, 9, 10, 500):
         tell.reported_at = -60.0  # so that the next report is due
         count(number, 1_000)

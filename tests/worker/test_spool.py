@@ -1,4 +1,4 @@
-"""An attempt's events on disk, and what is said of a child that came to a bad end."""
+"""An attempt's events on disk, and the report about a child that crashed."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_a_line_that_a_kill_cut_short_is_not_read_and_written_over(path: Path) -
 
 def test_what_json_has_no_number_for_becomes_null(path: Path) -> None:
     SpoolWriter(path).write("step", step=1, kl=float("nan"), spread=[float("inf"), 1.5], of={"loss": -float("inf")})
-    told = {"step": 1, "kl": None, "spread": [None, 1.5], "of": {"loss": None}}
-    assert SpoolReader(path).read()[0]["data"] == {**told, ODD: {"kl": "NaN"}}
+    expected = {"step": 1, "kl": None, "spread": [None, 1.5], "of": {"loss": None}}
+    assert SpoolReader(path).read()[0]["data"] == {**expected, ODD: {"kl": "NaN"}}
 
 
 def test_an_event_that_does_not_fit_on_the_disk_leaves_no_half_of_itself(path: Path) -> None:

@@ -29,7 +29,7 @@ from ..benchmark_page import markdown, write_block
 from ..prove.benchmarks.environment import SetUpFailed
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import pages, peers, picture, rescoring, rollouts, servers, sockets, step, store, synthesis
+from . import pages, peers, picture, reward_replay, rollouts, servers, sockets, step, store, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -68,7 +68,7 @@ def open_against_build() -> tuple[float, float]:
     )
 
 
-def scoring() -> tuple[float, float]:
+def measure_reward() -> tuple[float, float]:
     """Measure the reward of a 4-call rollout, and of one with 200 excess calls."""
     steps = tuple(Step((ToolCall("pay", {"to": f"PAY-{i}", "cents": i}),)) for i in range(4))
     edges = ((0, 1), (1, 2), (2, 3))
@@ -128,7 +128,7 @@ def against_baselines() -> Table:
     for what, baseline, (ours, theirs) in [
         ("one read call, direct", "through the MCP SDK in memory", direct_against_mcp()),
         ("open a session of all servers", "build the world again", open_against_build()),
-        ("reward of 4 calls", "reward of 204 calls", scoring()),
+        ("reward of 4 calls", "reward of 204 calls", measure_reward()),
     ]:
         table.add_row(what, micro(ours), f"{micro(theirs)}  {baseline}", f"{theirs / ours:,.0f}x")
     return table
@@ -180,19 +180,19 @@ def rollouts_table(graph: Path) -> Table:
 def step_table(folder: Path) -> Table:
     """Measure the parts of a training step: medians over the steps, and their shares."""
     parts = step.parts(folder)
-    whole = sum(parts.values())
+    total = sum(parts.values())
     table = Table("part", "seconds", "share", title=f"a step of GRPO with the warm policy, {step.BATCH}")
     for name, value in parts.items():
-        table.add_row(name, f"{value:.3f}", f"{value / whole:.1%}")
+        table.add_row(name, f"{value:.3f}", f"{value / total:.1%}")
     return table
 
 
 def rescoring_table(graph: Path) -> Table:
     """Measure the cost of rewards: rescoring stored rollouts, and scoring one at its end."""
-    count = rescoring.EXAMPLES * rescoring.GROUP
-    title = f"{count:,} rollouts of {rescoring.EXAMPLES} conversations scored again on one core; one rollout live"
+    count = reward_replay.EXAMPLES * reward_replay.GROUP
+    title = f"{count:,} rollouts of {reward_replay.EXAMPLES} conversations scored again on one core; one rollout live"
     table = Table("reward", "seconds in all", "one, its world open", title=title)
-    seconds, one = rescoring.per_form(graph)
+    seconds, one = reward_replay.per_form(graph)
     for name in seconds:
         table.add_row(name, f"{seconds[name]:.2f}", f"{one[name]:,.0f} us")
     return table
@@ -202,8 +202,8 @@ def store_table(graph: Path) -> Table:
     """Measure the cost of storing and reading rollouts."""
     found, step = store.measure(graph), store.PROMPTS * store.GROUP
     table = Table("what", "ours", title=f"the store of rollouts, a step of {step}")
-    table.add_row("a rollout on disk", f"{found.kept:,.0f} bytes, of {found.plain:,.0f} as JSON")
-    table.add_row(f"a run of {store.STEPS} steps", f"{found.kept * step * store.STEPS / 1e6:,.0f} MB")
+    table.add_row("a rollout on disk", f"{found.stored:,.0f} bytes, of {found.plain:,.0f} as JSON")
+    table.add_row(f"a run of {store.STEPS} steps", f"{found.stored * step * store.STEPS / 1e6:,.0f} MB")
     table.add_row("keep the rollouts of a step", f"{found.keep_s * 1e3:,.1f} ms")
     table.add_row("read one rollout", f"{found.one_s * 1e3:,.2f} ms")
     table.add_row(f"read {store.MANY:,} rollouts to score them", f"{found.many_s:,.2f} s")
@@ -255,7 +255,7 @@ def sockets_table() -> Table | str:
     for one in found:
         name = f"{one.sockets}, {one.leaving:.0f} a second cut off" if one.leaving else str(one.sockets)
         figures = (one.median, one.p95, one.p99, one.most)
-        table.add_row(name, f"{one.whole} of {one.sockets}", *(f"{figure:.0f} ms" for figure in figures))
+        table.add_row(name, f"{one.complete} of {one.sockets}", *(f"{figure:.0f} ms" for figure in figures))
     return table
 
 

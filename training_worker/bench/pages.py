@@ -27,7 +27,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Called:
+class CallLatency:
     """Milliseconds from Ctrl+Enter to the result of a manual call, in a browser on loopback."""
 
     calls: int
@@ -38,13 +38,13 @@ class Called:
 def measure() -> dict[str, Page] | str:
     """Return page times by kind of page, or a one-line error."""
     found = child("load_pages")
-    return found if isinstance(found, str) else {name: Page(**told) for name, told in found.items()}
+    return found if isinstance(found, str) else {name: Page(**fields) for name, fields in found.items()}
 
 
-def by_hand() -> Called | str:
+def by_hand() -> CallLatency | str:
     """Return the time of a manual call, or a one-line error."""
     found = child("time_call")
-    return found if isinstance(found, str) else Called(**found)
+    return found if isinstance(found, str) else CallLatency(**found)
 
 
 def child(*command: str) -> dict[str, Any] | str:

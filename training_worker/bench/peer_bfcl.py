@@ -14,7 +14,7 @@ from typing import Any
 NAME = "BFCL_v4_multi_turn_base.json"
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
@@ -23,8 +23,8 @@ def measure() -> None:
     from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_utils import execute_multi_turn_func_call
 
     data = Path(bfcl_eval.__file__).parent / "data"
-    truths = {row["id"]: row["ground_truth"] for row in rows(data / "possible_answer" / NAME)}
-    entries = rows(data / NAME)
+    truths = {row["id"]: row["ground_truth"] for row in read_json_lines(data / "possible_answer" / NAME)}
+    entries = read_json_lines(data / NAME)
 
     def one_pass() -> float:
         calls, start = 0, time.perf_counter()

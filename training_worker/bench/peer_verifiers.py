@@ -19,7 +19,7 @@ TASKS = [json.loads(line) for line in Path(sys.argv[3]).read_text("utf-8").split
 LIGHT = [("add", {"by": 1})] * CALLS
 
 
-def stub(scripts: list[list[tuple[str, dict[str, Any]]]]) -> Any:
+def make_stub_client(scripts: list[list[tuple[str, dict[str, Any]]]]) -> Any:
     """Return a stand-in for an AsyncOpenAI client that makes the calls of the script which the user message numbers."""
     from openai.types.chat import ChatCompletion
 
@@ -29,8 +29,8 @@ def stub(scripts: list[list[tuple[str, dict[str, Any]]]]) -> Any:
             function = {"name": script[number][0], "arguments": json.dumps(script[number][1])}
             message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
         choice = {"index": 0, "finish_reason": "tool_calls" if number < CALLS else "stop", "message": message}
-        whole = {"id": "1", "object": "chat.completion", "created": 0, "model": "stub", "choices": [choice]}
-        return json.dumps(whole)
+        response = {"id": "1", "object": "chat.completion", "created": 0, "model": "stub", "choices": [choice]}
+        return json.dumps(response)
 
     bodies = [[body(number, script) for number in range(CALLS + 1)] for script in scripts]
 
@@ -60,10 +60,10 @@ def environment(live: bool) -> Any:
         held["number"] += 1
         return str(held["world"].call(name, arguments).text)
 
-    async def reached(state: Any) -> float:
+    async def score_call_count(state: Any) -> float:
         return float(state["held"]["number"] == CALLS)
 
-    class Held(vf.StatefulToolEnv):  # type: ignore[misc]
+    class BenchmarkToolEnv(vf.StatefulToolEnv):  # type: ignore[misc]
         async def setup_state(self, state: Any) -> None:
             state["held"] = {"number": 0}
             if live:
@@ -73,7 +73,7 @@ def environment(live: bool) -> Any:
         def update_tool_args(self, name: str, given: dict[str, Any], messages: Any, state: Any, **rest: Any) -> Any:
             return {**given, "held": state["held"]}
 
-    made = Held(dataset=list, rubric=vf.Rubric(funcs=[reached]), max_turns=CALLS + 2)
+    made = BenchmarkToolEnv(dataset=list, rubric=vf.Rubric(funcs=[score_call_count]), max_turns=CALLS + 2)
     for tool in (add, call):
         made.add_tool(tool, args_to_skip=["held"])
     return made
@@ -105,7 +105,7 @@ def main() -> None:
     rows = [row(number) for number in range(len(TASKS))]
     kinds = []
     for live, scripts in ((False, [LIGHT] * len(TASKS)), (True, calls)):
-        kinds.append((environment(live), rows, OpenAIChatCompletionsClient(stub(scripts))))
+        kinds.append((environment(live), rows, OpenAIChatCompletionsClient(make_stub_client(scripts))))
         measure(*kinds[-1])  # builds the worlds
     for _ in sys.stdin:
         print(*(measure(*kind) for kind in kinds), flush=True)

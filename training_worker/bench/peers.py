@@ -47,7 +47,7 @@ class Peer:
 @contextmanager
 def bfcl(folder: Path) -> Iterator[Peer]:
     """Run BFCL's multi-turn backends, from PyPI."""
-    yield from running("BFCL", environment(folder / "bfcl", BFCL), HERE / "peer_bfcl.py")
+    yield from run_peer("BFCL", environment(folder / "bfcl", BFCL), HERE / "peer_bfcl.py")
 
 
 @contextmanager
@@ -55,19 +55,19 @@ def tau2(folder: Path, checkout: Path) -> Iterator[Peer]:
     """Run tau2-bench's retail domain, from a checkout of its repository: it is not on PyPI."""
     if not (checkout / "src" / "tau2").is_dir():
         raise PeerFailed(f"{checkout} is not a checkout of tau2-bench. Give the path of one to --tau2.")
-    yield from running("tau2", environment(folder / "tau2", TAU2), HERE / "peer_tau2.py", str(checkout.resolve()))
+    yield from run_peer("tau2", environment(folder / "tau2", TAU2), HERE / "peer_tau2.py", str(checkout.resolve()))
 
 
 @contextmanager
 def verifiers(folder: Path, calls: int, group: int, tasks: Path) -> Iterator[Peer]:
     """Run verifiers' StatefulToolEnv, from PyPI, with our worlds behind its tools; `tasks` has worlds and calls."""
     python = environment(folder / "verifiers", VERIFIERS)
-    yield from running(
+    yield from run_peer(
         "verifiers", python, HERE / "peer_verifiers.py", str(calls), str(group), str(tasks), paths=HERE.parents[1]
     )
 
 
-def running(name: str, python: Path, script: Path, *arguments: str, paths: Path | None = None) -> Iterator[Peer]:
+def run_peer(name: str, python: Path, script: Path, *arguments: str, paths: Path | None = None) -> Iterator[Peer]:
     """Yield a peer's process while it is measured; it also imports from `paths`."""
     command, given = [str(python), str(script), *arguments], {**os.environ, "PYTHONPATH": str(paths or "")}
     with subprocess.Popen(

@@ -26,7 +26,7 @@ Script = tuple[Example, tuple[str, ...]]
 def conversations(folder: Path) -> list[Example]:
     """Return the first examples of the recipe `1k` with long chains. The graph is stored in the folder."""
     draws = Draws(load_or_build(folder), PLANS["1k"].recipe, "train")
-    made = (draws.one(index, None, None).example for index in range(20 * PROMPTS))
+    made = (draws.make_result(index, None, None).example for index in range(20 * PROMPTS))
     return list(islice((one for one in made if one and len(one.steps) >= LONGEST), PROMPTS))
 
 

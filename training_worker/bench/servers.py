@@ -48,13 +48,13 @@ def working_calls(server: str, size: str = "default") -> dict[str, Found]:
 def calls_by_tool(size: str = "default") -> dict[str, float]:
     """Return, by tool, the seconds of one call on a world of this size; each call has its own fork."""
     return {
-        name: seconds(partial(once, *found), TIMES)
+        name: seconds(partial(call_in_fork, *found), TIMES)
         for server in SERVERS
         for name, found in working_calls(server, size).items()
     }
 
 
-def once(session: Session[Any], name: str, arguments: str) -> None:
+def call_in_fork(session: Session[Any], name: str, arguments: str) -> None:
     session.fork().call(name, arguments)
 
 

@@ -8,14 +8,14 @@ from .pages import child
 
 
 @dataclass(frozen=True)
-class Followed:
+class SocketLatency:
     """Milliseconds from sending a point to its arrival, over all `points` of all `sockets` on loopback.
 
-    `whole` sockets received each point once and in order, while `leaving` per second were cut off and reconnected.
+    `complete` sockets received each point once and in order, while `leaving` per second were cut off and reconnected.
     """
 
     sockets: int
-    whole: int
+    complete: int
     leaving: float
     points: int
     median: float
@@ -24,7 +24,7 @@ class Followed:
     most: float
 
 
-def measure() -> list[Followed] | str:
+def measure() -> list[SocketLatency] | str:
     """Return figures for one socket, for all, and for all while some are cut off; or a one-line error."""
     found = child("load_sockets", "--leaving", "20")
-    return found if isinstance(found, str) else [Followed(**told) for told in found.values()]
+    return found if isinstance(found, str) else [SocketLatency(**fields) for fields in found.values()]

@@ -37,22 +37,22 @@ def parts(folder: Path) -> Parts:
     spent = {"environment": 0.0, "reward": 0.0}
 
     @contextmanager
-    def counted(part: str) -> Iterator[None]:
+    def time_part(part: str) -> Iterator[None]:
         start = time.perf_counter()
         yield
         spent[part] += time.perf_counter() - start
 
-    class Timed(Attempt):
+    class TimedEpisode(Attempt):
         def __init__(self, *given: Any, **named: Any):
-            with counted("environment"):
+            with time_part("environment"):
                 super().__init__(*given, **named)
 
         def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
-            with counted("environment"):
+            with time_part("environment"):
                 return super().answer(text, truncated=truncated)
 
         def finish(self) -> Rollout:
-            with counted("reward"):
+            with time_part("reward"):
                 return super().finish()
 
     def on_event(event: dict[str, Any]) -> None:
@@ -70,12 +70,12 @@ def parts(folder: Path) -> Parts:
         max_steps=STEPS,
         threads=THREADS,
     )
-    train(run, on_event, attempt=Timed)
+    train(run, on_event, attempt=TimedEpisode)
     return {name: statistics.median(one[name] for one in steps[1:]) for name in steps[0]}
 
 
 def conversations(graph: Path) -> list[Example]:
     """Return conversations on servers that the warm policy knows."""
     draws = Draws(load_or_build(graph, servers=SERVERS), PLANS["1k"].recipe, "train")
-    made = (draws.one(index, None, None).example for index in range(5 * EXAMPLES))
+    made = (draws.make_result(index, None, None).example for index in range(5 * EXAMPLES))
     return list(islice(filter(None, made), EXAMPLES))

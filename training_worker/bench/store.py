@@ -29,17 +29,17 @@ SEED = 7
 
 
 @dataclass(frozen=True)
-class Measured:
+class StoreMeasurement:
     """Bytes per rollout as JSON and in the store; seconds to store a step, to read one rollout, and to read many."""
 
     plain: float
-    kept: float
+    stored: float
     keep_s: float
     one_s: float
     many_s: float
 
 
-def measure(graph: Path) -> Measured:
+def measure(graph: Path) -> StoreMeasurement:
     """Return medians; each reading opens its file again. The graph is stored in this folder."""
     step = rollouts(graph)
     with tempfile.TemporaryDirectory() as place:
@@ -50,7 +50,7 @@ def measure(graph: Path) -> Measured:
         many = seconds(lambda: sum(1 for _ in read_rollouts(folder, [1] * times)), 1)
         size = folder.file(1).stat().st_size
     plain = sum(len(dumps(each.rollout)) for each in step)
-    return Measured(plain / len(step), size / len(step), keep, one, many * MANY / (times * len(step)))
+    return StoreMeasurement(plain / len(step), size / len(step), keep, one, many * MANY / (times * len(step)))
 
 
 def rollouts(graph: Path) -> list[RolloutRecord]:

@@ -17,17 +17,17 @@ Responses are dicts, documented on the site's page /api/v1/docs/.
 
 An idempotent request (GET, PUT) is retried if the site does not answer; a rate-limited one waits as long as the site
 says. Any other error is raised as a StudioError: NotKnown (401), NotAllowed (403), NotFound (404), Conflict (409),
-Invalid (400, 413, 415, 422), TooMany (429), Broken (500 and above), Unreachable. Each says what happened, where, and
-what to do.
+Invalid (400, 413, 415, 422), TooMany (429), ServerError (500 and above), Unreachable. Each says what happened, where,
+and what to do.
 """
 
 from .errors import (
-    Broken,
     Conflict,
     Invalid,
     NotAllowed,
     NotFound,
     NotKnown,
+    ServerError,
     StudioError,
     TooMany,
     Unreachable,
@@ -36,13 +36,13 @@ from .project import Project
 from .studio import Studio
 
 __all__ = [
-    "Broken",
     "Conflict",
     "Invalid",
     "NotAllowed",
     "NotFound",
     "NotKnown",
     "Project",
+    "ServerError",
     "Studio",
     "StudioError",
     "TooMany",

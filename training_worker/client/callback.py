@@ -9,8 +9,8 @@
 It never stops or slows training: if the site does not answer, it warns once and stores the log in `prove/` of the
 output folder, from where it is sent later. A run that somebody stops on the site ends after its current step.
 Evaluation metrics, `eval_...`, are logged as held-out metrics; a TRL metric that this site has too gets this site's
-name. With `reward_funcs=callback.watched([...])` TRL's trainers also log the rollouts of each step, from the main
-process.
+name. With `reward_funcs=callback.wrap_reward_funcs([...])` TRL's trainers also log the rollouts of each step, from the
+main process.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ class ProveCallback(TrainerCallback):
         self.teller: RunLogger | None = None
         self.watch, self.weights = Watch(), dict[str, float]()
 
-    def watched(self, reward_funcs: Any) -> Any:
+    def wrap_reward_funcs(self, reward_funcs: Any) -> Any:
         """Wrap TRL's `reward_funcs`, so that the rollouts of each step are logged with each function's reward."""
-        return self.watch.watched(reward_funcs)
+        return self.watch.wrap_functions(reward_funcs)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self.watch.clear()
         if not state.is_world_process_zero:
             return
         self.weights = dict(zip(self.watch.names, getattr(args, "reward_weights", None) or (), strict=False))
-        told = {**plain(args.to_dict()), **model_of(rest.get("model")), **self.config}
-        fields = {"config": told, "host": platform.node()[:200], **self.fields}
+        config = {**select_scalar_settings(args.to_dict()), **model_of(rest.get("model")), **self.config}
+        fields = {"config": config, "host": platform.node()[:200], **self.fields}
         if state.max_steps > 0:
             fields["total_steps"] = state.max_steps
         name = (self.name or args.run_name or Path(args.output_dir).name or "Training")[:80]
@@ -76,9 +76,9 @@ class ProveCallback(TrainerCallback):
         if self.teller is None or not logs:
             return
         measured = {name.removeprefix(HELD_OUT): value for name, value in logs.items() if name.startswith(HELD_OUT)}
-        told = {name: value for name, value in logs.items() if not name.startswith(HELD_OUT)}
-        self.teller.log(state.global_step, named(measured), held_out=True)
-        self.teller.log(state.global_step, named(told))
+        metrics = {name: value for name, value in logs.items() if not name.startswith(HELD_OUT)}
+        self.teller.log(state.global_step, rename_metrics(measured), held_out=True)
+        self.teller.log(state.global_step, rename_metrics(metrics))
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self.watch.clear()  # completions of an evaluation are not rollouts of a step
@@ -96,11 +96,11 @@ class ProveCallback(TrainerCallback):
             self.teller.end("stopped" if self.teller.stop.is_set() else "done")
 
 
-def named(metrics: dict[str, Any]) -> dict[str, Any]:
+def rename_metrics(metrics: dict[str, Any]) -> dict[str, Any]:
     return {OURS.get(name, name): value for name, value in metrics.items()}
 
 
-def plain(settings: dict[str, Any]) -> dict[str, Any]:
+def select_scalar_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings with a single, finite value."""
     known = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
     return {name: value for name, value in known.items() if not isinstance(value, float) or isfinite(value)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import uploading
+from . import file_upload
 from .resource import APIResource, Items, Json
 
 
@@ -46,11 +46,11 @@ class DataSets(APIResource):
 
     def begin_upload(self, file: str | Path) -> Json:
         """Announce a file. Its `id` is used to send it, and to resume after an interruption."""
-        return uploading.begin(self, file)
+        return file_upload.begin(self, file)
 
     def send_upload(self, upload: str, file: str | Path) -> Json:
         """Send the part of a file that the site lacks, in chunks."""
-        return uploading.send(self, upload, file)
+        return file_upload.send(self, upload, file)
 
     def preview_import(self, upload: str, **read_as: Any) -> Json:
         """Return the first rows as they would be imported."""

@@ -39,7 +39,7 @@ class TooMany(StudioError):
     """Rate limit exceeded, even after waiting."""
 
 
-class Broken(StudioError):
+class ServerError(StudioError):
     """Failure of the site, or of a proxy in front of it."""
 
 
@@ -60,11 +60,11 @@ KINDS: Mapping[int, type[StudioError]] = {
 }
 
 
-def refusal(status: int, told: Any, text: str) -> StudioError:
-    """Return the exception for a response; `told` is its JSON, or None if it has none, such as a proxy's own page."""
-    kind = KINDS.get(status, Broken if status >= 500 else StudioError)
-    if not isinstance(told, dict) or "error" not in told:
+def refusal(status: int, body: Any, text: str) -> StudioError:
+    """Return the exception for a response; `body` is its JSON, or None if it has none, such as a proxy's own page."""
+    kind = KINDS.get(status, ServerError if status >= 500 else StudioError)
+    if not isinstance(body, dict) or "error" not in body:
         return kind(f"The site answered {status}: {text[:200].strip() or 'nothing'}", status)
     return kind(
-        str(told["error"]), status, str(told.get("where", "")), str(told.get("do", "")), told.get("faults") or ()
+        str(body["error"]), status, str(body.get("where", "")), str(body.get("do", "")), body.get("faults") or ()
     )

@@ -127,7 +127,7 @@ class Reviews(APIResource):
         return dict(self.get("/review/agreement", queue=queue, **query))
 
     def labels(self, queue: int, **query: Any) -> Iterator[Any]:
-        return self.lines(f"/review/{queue}/labels", **query)
+        return self.iter_json_lines(f"/review/{queue}/labels", **query)
 
 
 # Client methods for a project's servers, tools and live sessions.
@@ -187,8 +187,8 @@ class Setup(APIResource):
 
     def make_alert_rule(self, name: str, metric: str, comparison: str, threshold: float, **rest: Any) -> Json:
         """Create an alert rule: `make_alert_rule("Low", "points.reward", "below", 0.2, aggregate="mean", over=5)`."""
-        told = {"name": name, "metric": metric, "comparison": comparison, "threshold": threshold}
-        return self.post("/alerts/rules", told | rest)
+        fields = {"name": name, "metric": metric, "comparison": comparison, "threshold": threshold}
+        return self.post("/alerts/rules", fields | rest)
 
     def add_ready_made_rules(self, *presets: str) -> list[Json]:
         """Add preset rules of the site. Return those that are new."""

@@ -31,8 +31,8 @@ class APIResource:
     def all(self, path: str, **query: Any) -> Items:
         return self.studio.items(self.path + path, **query)
 
-    def lines(self, path: str, **query: Any) -> Iterator[Any]:
-        return self.studio.lines(self.path + path, **query)
+    def iter_json_lines(self, path: str, **query: Any) -> Iterator[Any]:
+        return self.studio.iter_json_lines(self.path + path, **query)
 
     def download(self, path: str, file: str | Path, **query: Any) -> int:
         return self.studio.download(self.path + path, file, **query)

@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from training_worker.prove.json_numbers import spelled
-from training_worker.prove.metrics.names import fitted
+from training_worker.prove.json_numbers import encode_nonfinite
+from training_worker.prove.metrics.names import sanitize_name
 
-from .errors import Broken, StudioError, TooMany, Unreachable
+from .errors import ServerError, StudioError, TooMany, Unreachable
 from .project import Project
 from .spool import Item, Spool
 from .uploader import GONE, forward
@@ -33,7 +33,7 @@ BEAT = 30.0  # seconds without a request after which a heartbeat is sent
 LONGEST_WAIT = 60.0  # seconds between two tries while the site does not answer
 LAST_WORDS = 10.0  # seconds that `end` waits for the site
 SHORT_WORDS = 1.0  # the same, if the site did not answer before
-AWAY = (Unreachable, Broken, TooMany)
+AWAY = (Unreachable, ServerError, TooMany)
 log = logging.getLogger(__name__)
 
 
@@ -63,7 +63,7 @@ class RunLogger:
             self.spool: Spool | None = self.open_spool(Path(spool), name, goes_on, fields)
         except (OSError, ValueError) as error:
             self.spool = None
-            self.warn(f"cannot write to {spool}, so the run is not logged: {error}")
+            self.warn_once(f"cannot write to {spool}, so the run is not logged: {error}")
         self.thread = threading.Thread(target=self.work, name="prove-teller", daemon=True)
         self.thread.start()
         atexit.register(self.break_off)
@@ -87,9 +87,11 @@ class RunLogger:
 
     def log(self, step: int, metrics: Mapping[str, Any], held_out: bool = False) -> None:
         """Log a step's metrics. Non-numbers are dropped, NaN and infinity become strings. Never raises or blocks."""
-        told = {called: number(value) for name, value in metrics.items() if real(value) and (called := fitted(name))}
-        if told:
-            point = {"step": int(step), "metrics": told, "time": datetime.now(UTC).isoformat()}
+        values = {
+            called: number(value) for name, value in metrics.items() if real(value) and (called := sanitize_name(name))
+        }
+        if values:
+            point = {"step": int(step), "metrics": values, "time": datetime.now(UTC).isoformat()}
             self.put({"held_out" if held_out else "points": point})
 
     def rollouts(self, step: int, groups: Sequence[Mapping[str, Any]]) -> None:
@@ -97,9 +99,9 @@ class RunLogger:
         try:
             text = json.dumps(list(groups), default=str, allow_nan=False)
         except ValueError as error:
-            return self.warn(f"the rollouts of step {step} are dropped: {error}")
+            return self.warn_once(f"the rollouts of step {step} are dropped: {error}")
         if len(text) > LARGEST_STEP:
-            return self.warn(f"the rollouts of step {step} are dropped: they have {len(text):,} characters")
+            return self.warn_once(f"the rollouts of step {step} are dropped: they have {len(text):,} characters")
         self.put({"rollouts": {"step": int(step), "groups": json.loads(text)}})
 
     def end(self, state: str = "done", error: str = "", wait: float = LAST_WORDS) -> None:
@@ -122,7 +124,7 @@ class RunLogger:
         try:
             self.queue.put_nowait(item)
         except queue.Full:
-            self.warn(f"more than {MOST_WAITING:,} points are queued; newer ones are dropped")
+            self.warn_once(f"more than {MOST_WAITING:,} points are queued; newer ones are dropped")
 
     def work(self) -> None:
         """Run the thread until everything is sent or sending is pointless."""
@@ -130,7 +132,9 @@ class RunLogger:
             over, closed = self.ended.is_set(), self.project.studio.closed
             self.spool_queue()
             if closed:
-                return self.warn("the connection to the site was closed; unsent data of the run stays in the spool")
+                return self.warn_once(
+                    "the connection to the site was closed; unsent data of the run stays in the spool"
+                )
             settled = self.send()
             if over and (settled or self.tries > 2):
                 return
@@ -146,7 +150,7 @@ class RunLogger:
             if items and self.spool:
                 self.spool.append(items)
         except (OSError, ValueError) as error:
-            self.warn(f"points are dropped: {error}")
+            self.warn_once(f"points are dropped: {error}")
 
     def send(self) -> bool:
         """Send the spool. Return whether nothing is left that could be sent."""
@@ -164,20 +168,20 @@ class RunLogger:
             self.tries = 0
         except AWAY as error:
             self.tries += 1
-            self.warn(f"the site does not answer; unsent data of the run is kept in {self.spool.path}: {error}")
+            self.warn_once(f"the site does not answer; unsent data of the run is kept in {self.spool.path}: {error}")
             return False
         except GONE as error:
             self.tries += 1
-            self.warn(f"the site accepts no more data for this run: {error}")
+            self.warn_once(f"the site accepts no more data for this run: {error}")
         except StudioError as error:
-            self.warn(str(error))
+            self.warn_once(str(error))
             self.tries += 1
         except Exception as error:  # no error of the logger may stop training
-            self.warn(repr(error))
+            self.warn_once(repr(error))
             self.tries += 1
         return True
 
-    def warn(self, text: str) -> None:
+    def warn_once(self, text: str) -> None:
         """Log a warning, for the first problem only."""
         if not self.warned:
             log.warning("PROVE Studio: %s", text)
@@ -191,7 +195,7 @@ def real(value: Any) -> bool:
 def number(value: float) -> float | str | None:
     """Return a number as JSON can hold it: NaN and infinity as strings, None on overflow."""
     try:
-        found: float | str = spelled(float(value))
+        found: float | str = encode_nonfinite(float(value))
     except OverflowError:
         return None
     return found

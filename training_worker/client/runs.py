@@ -27,9 +27,9 @@ class Runs(APIResource):
         """Create a run that another program trains, or return the existing one with the same `key`."""
         return self.post("/runs/outside", {"name": name, **fields})
 
-    def tell_run(self, number: int, **told: Any) -> Json:
+    def tell_run(self, number: int, **fields: Any) -> Json:
         """Send `points` and `held_out`, each a list of {step, metrics, time}; without them, a heartbeat."""
-        return self.post(f"/runs/{number}/tell", told)
+        return self.post(f"/runs/{number}/tell", fields)
 
     def tell_rollouts(self, number: int, step: int, groups: Sequence[Mapping[str, Any]]) -> Json:
         """Send a step's rollouts by group, {prompt, rollouts: [{completion, reward}]}; they replace earlier ones."""
@@ -39,8 +39,8 @@ class Runs(APIResource):
             first += len(piece)
         return {"stored": stored}
 
-    def end_run(self, number: int, state: str = "done", **told: Any) -> Json:
-        return self.post(f"/runs/{number}/end", {"state": state, **told})
+    def end_run(self, number: int, state: str = "done", **fields: Any) -> Json:
+        return self.post(f"/runs/{number}/end", {"state": state, **fields})
 
     def stop_run(self, number: int, level: Level = "after_step") -> Json:
         return self.post(f"/runs/{number}/stop", {"level": level})
@@ -52,9 +52,9 @@ class Runs(APIResource):
         """Set `tags`, or `add` and `remove` some, and set `pinned`."""
         return self.post(f"/runs/{number}/mark", marks)
 
-    def keep_run(self, number: int, **kept: Any) -> Json:
+    def keep_run(self, number: int, **fields: Any) -> Json:
         """Set `name`, `archived` or `base`."""
-        return self.post(f"/runs/{number}/keep", kept)
+        return self.post(f"/runs/{number}/keep", fields)
 
     def write_notes(self, number: int, text: str) -> Json:
         """Replace a run's notes. Raises Conflict if somebody else changed them meanwhile."""
@@ -70,7 +70,7 @@ class Runs(APIResource):
 
     def points(self, run: int, source: str = "points") -> Iterator[Any]:
         """Iterate over all points, each with all its metrics."""
-        return self.lines(f"/runs/{run}/points", source=source)
+        return self.iter_json_lines(f"/runs/{run}/points", source=source)
 
     def find_rollouts(self, run: int, q: str = "", order: str = "step") -> Items:
         return self.all(f"/runs/{run}/rollouts", q=q, order=order)
@@ -103,11 +103,11 @@ class Runs(APIResource):
 
     def mark_runs(self, act: str, runs: Sequence[int] | None = None, q: str | None = None, **rest: Any) -> Json:
         """Apply `tag`, `untag` (with `tag`), `pin` or `unpin` to these runs, or to all that a search finds."""
-        return self.post("/runs/mark", chosen(runs, q) | {"act": act, **rest})
+        return self.post("/runs/mark", build_selection(runs, q) | {"act": act, **rest})
 
     def act_on_runs(self, act: str, runs: Sequence[int] | None = None, q: str | None = None, **rest: Any) -> Json:
         """Apply `archive`, `stop-after`, `resume`, `delete` ... to these runs, or to all that a search finds."""
-        return self.post("/runs/act", chosen(runs, q) | {"act": act, **rest})
+        return self.post("/runs/act", build_selection(runs, q) | {"act": act, **rest})
 
     def forecast_run(self, **fields: Any) -> Json:
         """Estimate the cost of a run with these settings, without launching it."""
@@ -118,7 +118,7 @@ class Runs(APIResource):
         return self.post(f"/runs/{number}/delete")
 
 
-def chosen(runs: Sequence[int] | None, q: str | None) -> Json:
+def build_selection(runs: Sequence[int] | None, q: str | None) -> Json:
     return {"q": q} if runs is None else {"runs": list(runs)}
 
 

@@ -16,7 +16,7 @@ LARGEST_PIECE = 16 << 20  # bytes read at once, plus at most one item
 Item = dict[str, Any]
 
 
-class Full(OSError):
+class SpoolFullError(OSError):
     """Error of a spool that has become too large; further items are dropped."""
 
 
@@ -29,15 +29,15 @@ class Spool:
     def mend(self) -> None:
         """Cut off an incomplete last line, left by a program that died."""
         if self.path.exists():
-            whole = self.path.read_bytes()
-            if end := whole.rfind(b"\n") + 1 - len(whole):
+            data = self.path.read_bytes()
+            if end := data.rfind(b"\n") + 1 - len(data):
                 with self.path.open("r+b") as file:
-                    file.truncate(len(whole) + end)
+                    file.truncate(len(data) + end)
 
     def append(self, items: Sequence[Item]) -> None:
         """Append items. Raises OSError."""
         if self.size() > LARGEST:
-            raise Full(f"{self.path} is larger than {LARGEST:,} bytes.")
+            raise SpoolFullError(f"{self.path} is larger than {LARGEST:,} bytes.")
         with self.path.open("ab") as file:
             file.write(b"".join(json.dumps(item, allow_nan=False).encode() + b"\n" for item in items))
 
@@ -47,17 +47,17 @@ class Spool:
     def place(self) -> tuple[int, int | None]:
         """Return how many bytes were sent, and the number of the run."""
         try:
-            told = json.loads(self.mark.read_text("utf-8"))
-            return int(told["sent"]), told["run"]
+            mark = json.loads(self.mark.read_text("utf-8"))
+            return int(mark["sent"]), mark["run"]
         except (OSError, ValueError, KeyError, TypeError):
             return 0, None
 
-    def sent(self, place: int, run: int) -> None:
+    def mark_sent(self, place: int, run: int) -> None:
         partial = self.mark.with_suffix(".partial")
         partial.write_text(json.dumps({"sent": place, "run": run}), "utf-8")
         partial.replace(self.mark)
 
-    def waiting(self, most: int) -> tuple[list[Item], int]:
+    def read_unsent(self, most: int) -> tuple[list[Item], int]:
         """Return at most `most` unsent items, fewer if they are large, and the position after them."""
         place, _ = self.place()
         begun = place

@@ -59,7 +59,7 @@ class Studio:
     def closed(self) -> bool:
         return self.http.is_closed
 
-    def me(self) -> dict[str, Any]:
+    def get_current_user(self) -> dict[str, Any]:
         """Return the user and the scopes of the token."""
         return dict(self.request("GET", "/me"))
 
@@ -88,13 +88,13 @@ class Studio:
 
     def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Send a request and return its response as JSON. Raises StudioError."""
-        with self.answered(method, path, body, query) as answer:
+        with self.open_response(method, path, body, query) as answer:
             answer.read()
             return answer.json()
 
     def send(self, path: str, piece: bytes, **query: Any) -> Any:
         """Upload bytes with PUT, with retries if there is no response. Raises StudioError."""
-        with self.answered("PUT", path, piece, query) as answer:
+        with self.open_response("PUT", path, piece, query) as answer:
             answer.read()
             return answer.json()
 
@@ -106,30 +106,30 @@ class Studio:
             yield from piece["items"]
             cursor = piece["next"]
 
-    def lines(self, path: str, **query: Any) -> Iterator[Any]:
+    def iter_json_lines(self, path: str, **query: Any) -> Iterator[Any]:
         """Iterate over the streamed lines of an export, each parsed as JSON."""
-        with self.answered("GET", path, None, query) as answer:
+        with self.open_response("GET", path, None, query) as answer:
             yield from (json.loads(line) for line in answer.iter_lines() if line)
 
     def download(self, path: str, file: str | Path, **query: Any) -> int:
         """Download to a file, completely or not at all. Return the number of bytes."""
         target, size = Path(file), 0
         partial = target.with_name(target.name + ".partial")
-        with self.answered("GET", path, None, query) as answer, partial.open("wb") as out:
+        with self.open_response("GET", path, None, query) as answer, partial.open("wb") as out:
             for piece in answer.iter_bytes(CHUNK):
                 size += out.write(piece)
         partial.replace(target)
         return size
 
     @contextmanager
-    def answered(self, method: str, path: str, body: Any, query: dict[str, Any]) -> Iterator[httpx2.Response]:
+    def open_response(self, method: str, path: str, body: Any, query: dict[str, Any]) -> Iterator[httpx2.Response]:
         """Yield the response to a request before it is read. Raises StudioError for an error response."""
         given = {name: value for name, value in query.items() if value is not None and value != ""}
         sent: dict[str, Any] = {"json": body}
         if isinstance(body, bytes):
             sent = {"content": body, "headers": {"Content-Type": "application/octet-stream"}}
         request = self.http.build_request(method, path.lstrip("/"), params=given, **sent)
-        answer = self.tried(request)
+        answer = self.send_with_retries(request)
         try:
             if answer.status_code >= 300:
                 raise parse_error(answer)
@@ -139,7 +139,7 @@ class Studio:
         finally:
             answer.close()
 
-    def tried(self, request: httpx2.Request) -> httpx2.Response:
+    def send_with_retries(self, request: httpx2.Request) -> httpx2.Response:
         """Return the response of the first try that has one. Raises Unreachable."""
         for left in reversed(range(self.tries)):
             wait = min(LONGEST, 0.5 * 2.0 ** (self.tries - 1 - left))
@@ -152,7 +152,7 @@ class Studio:
                 again = answer.status_code == 429 or (answer.status_code in AWAY and request.method in SAFE)
                 if not left or not again:
                     return answer
-                wait = waiting(answer, wait)
+                wait = parse_retry_after(answer, wait)
                 answer.close()
             self.pause(wait)
         raise AssertionError("the last try returns or raises")
@@ -174,7 +174,7 @@ def broken_off(request: httpx2.Request, error: Exception) -> Unreachable:
     )
 
 
-def waiting(answer: httpx2.Response, usual: float) -> float:
+def parse_retry_after(answer: httpx2.Response, usual: float) -> float:
     """Return how many seconds the site asks to wait, or `usual` if it does not say."""
-    asked = answer.headers.get("Retry-After", "")
-    return min(LONGEST, float(asked)) if asked.isdecimal() else usual
+    delay = answer.headers.get("Retry-After", "")
+    return min(LONGEST, float(delay)) if delay.isdecimal() else usual

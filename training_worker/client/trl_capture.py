@@ -24,18 +24,18 @@ class Watch:
         self.given: dict[str, list[Any]] = {}
         self.names: list[str] = []
 
-    def watched(self, functions: Any) -> Any:
+    def wrap_functions(self, functions: Any) -> Any:
         """Wrap the functions in their order; models, names of models and asynchronous functions stay unwatched."""
         if not isinstance(functions, list | tuple):
-            return self.watched([functions])[0]
+            return self.wrap_functions([functions])[0]
         self.names = []
-        return [self.one(each) if is_plain(each) else self.unwatched(each) for each in functions]
+        return [self.wrap_function(each) if is_plain(each) else self.skip_function(each) for each in functions]
 
-    def unwatched(self, function: Any) -> Any:
+    def skip_function(self, function: Any) -> Any:
         self.names.append("")
         return function
 
-    def one(self, function: Reward) -> Reward:
+    def wrap_function(self, function: Reward) -> Reward:
         called = getattr(function, "__name__", type(function).__name__)
         name = called if called not in self.names else f"{called}_{len(self.names) + 1}"
         self.names.append(name)
@@ -64,12 +64,12 @@ class Watch:
         self.clear()
         if any(len(each) != len(rows) for each in given.values()):
             return []  # a function raised an error, so rewards can't be assigned to completions
-        told = [
+        samples = [
             (prompt, rollout(completion, parts(given, at), weights)) for at, (prompt, completion) in enumerate(rows)
         ]
         return [
-            {"prompt": said(prompt), "rollouts": [one for _, one in members]}
-            for prompt, members in groupby(told, key=lambda each: each[0])
+            {"prompt": convert_content(prompt), "rollouts": [one for _, one in members]}
+            for prompt, members in groupby(samples, key=lambda each: each[0])
         ]
 
 
@@ -85,28 +85,28 @@ def parts(given: Mapping[str, Sequence[Any]], at: int) -> dict[str, float]:
 
 def rollout(completion: Any, parts: dict[str, float], weights: Mapping[str, float]) -> Json:
     reward = sum(weights.get(name, 1.0) * value for name, value in parts.items()) if parts else None
-    return {"completion": said(completion), "reward": reward, "parts": parts}
+    return {"completion": convert_content(completion), "reward": reward, "parts": parts}
 
 
-def said(told: Any) -> Any:
+def convert_content(content: Any) -> Any:
     """Return a text unchanged, and a conversation as messages in the site's format."""
-    if isinstance(told, list):
-        return [message(each) for each in told if isinstance(each, dict)]
-    return str(told)
+    if isinstance(content, list):
+        return [message(each) for each in content if isinstance(each, dict)]
+    return str(content)
 
 
-def message(told: Mapping[str, Any]) -> Json:
-    content = told.get("content")
+def message(fields: Mapping[str, Any]) -> Json:
+    content = fields.get("content")
     if isinstance(content, list):  # a list of parts, of which the pages show the text
         content = "".join(str(each.get("text") or "") for each in content if isinstance(each, dict))
-    role = told.get("role") if told.get("role") in ("system", "user", "assistant", "tool") else "user"
-    calls = [call(each) for each in told.get("tool_calls") or () if isinstance(each, dict)]
+    role = fields.get("role") if fields.get("role") in ("system", "user", "assistant", "tool") else "user"
+    calls = [call(each) for each in fields.get("tool_calls") or () if isinstance(each, dict)]
     return {"role": role, "content": str(content or ""), **({"calls": calls} if calls else {})}
 
 
-def call(told: Mapping[str, Any]) -> Json:
-    named = told.get("function")
-    function = named if isinstance(named, dict) else told
+def call(fields: Mapping[str, Any]) -> Json:
+    named = fields.get("function")
+    function = named if isinstance(named, dict) else fields
     arguments = function.get("arguments")
     return {
         "tool": str(function.get("name") or "")[:200],

@@ -21,8 +21,8 @@ def forward(project: Project, spool: Spool) -> Json:
     """
     heard: Json = {}
     refused: Invalid | None = None
-    while (told := spool.waiting(BATCH))[0]:
-        items, behind = told
+    while (batch := spool.read_unsent(BATCH))[0]:
+        items, behind = batch
         run = spool.place()[1]
         if run is None:
             run = int(project.post("/runs/outside", items[0]["make"])["number"])
@@ -30,7 +30,7 @@ def forward(project: Project, spool: Spool) -> Json:
             heard = send(project, run, items) or heard
         except Invalid as error:
             refused = error
-        spool.sent(behind, run)
+        spool.mark_sent(behind, run)
     if refused is not None:
         raise refused
     return heard
@@ -59,7 +59,7 @@ def send(project: Project, run: int, items: Sequence[Item]) -> Json:
 def send_left(project: Project, folder: str | Path) -> int:
     """Send what ended programs left in a folder. Return how many spools had unsent data. Raises StudioError."""
     spools = [Spool(path) for path in sorted(Path(folder).glob("*.jsonl"))]
-    waiting = [spool for spool in spools if spool.waiting(1)[0]]
+    waiting = [spool for spool in spools if spool.read_unsent(1)[0]]
     for spool in waiting:
         forward(project, spool)
     return len(waiting)

@@ -17,12 +17,12 @@ from pathlib import Path
 from rich.console import Console
 
 from ..benchmark_page import write_block
-from ..pipeline import ended
+from ..pipeline import run_with_exit_code
 from ..prove.models import add_root
 from ..stage_cache import Outcome, StageFailed, Summary, only_one, run_stage, write
 from .docs_page import markdown
 from .options import SMALL, Options, Size
-from .real_model_experiment import Learning
+from .real_model_experiment import RealModelExperiment
 from .step import measure_step
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -37,7 +37,7 @@ class Stages:
     def __call__(self, name: str, inputs: Summary, work: Callable[[Path], Summary]) -> Outcome:
         began = time.monotonic()
         outcome = run_stage(self.folder / name.replace(" ", "-").lower(), inputs, work)
-        took = "cached" if outcome.kept else f"{time.monotonic() - began:.0f} s"
+        took = "cached" if outcome.cached else f"{time.monotonic() - began:.0f} s"
         self.print(f"{name}: {outcome.summary['line']} ({took})")
         return outcome
 
@@ -51,7 +51,7 @@ def run(options: Options, console: Console) -> str:
 
     require_device(options.device)
     stages = Stages(options.data, console)
-    learning = Learning(options, stages, stages.print)
+    learning = RealModelExperiment(options, stages, stages.print)
     learned = learning.run()
     step = measure_step(options, learning.data_set(), stages, stages.print)
     machine = name_of(options.device)
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with only_one(options.data), add_root(options.model.parent):
             run(options, console)
 
-    return ended(work, options.data, console)
+    return run_with_exit_code(work, options.data, console)
 
 
 def options_of(argv: Sequence[str] | None) -> Options:

@@ -33,7 +33,7 @@ class Size:
     shape_steps: int = 6
     shape_turn: int = 40
 
-    def only(self, *names: str) -> dict[str, float | None]:
+    def select_values(self, *names: str) -> dict[str, float | None]:
         """Return the values that a stage depends on: changing others does not make it run again."""
         return {name: getattr(self, name) for name in names}
 

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mcp_servers.catalogue import fingerprint, wording
+from mcp_servers.catalogue import compute_wording_digest, fingerprint
 
-from ..pipeline import PROVE, digest_of, shared
+from ..pipeline import PROVE, digest_of, find_shared_values
 from ..prove.graph import load_or_build
 from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.dataset import synthesize
@@ -17,7 +17,7 @@ from ..prove.synthesis.knobs import TINY
 from ..prove.trajectory import Example, Rollout, read_lines, write_lines
 from ..stage_cache import Outcome, StageFailed, Summary, code_digest
 from .options import Options
-from .server_difficulty import chained_tools, hardest
+from .server_difficulty import chained_tools, find_hardest_servers
 
 Stage = Callable[[str, Summary, Callable[[Path], Summary]], Outcome]
 Tell = Callable[[str], None]
@@ -26,18 +26,18 @@ SPARE = 1.3  # conversations synthesized per conversation used: some prompts are
 SEED = 40  # of the recipe; lower ones belong to the small policy's data
 
 
-class Learning:
+class RealModelExperiment:
     """The stages in their order; each is stored in its folder, and an interrupted one resumes."""
 
     def __init__(self, options: Options, stage: Stage, tell: Tell):
         self.options, self.size, self.stage, self.tell = options, options.size, stage, tell
-        self.servers = options.servers or hardest()
+        self.servers = options.servers or find_hardest_servers()
 
     def run(self) -> Summary:
         """Run all stages; return the paired differences of both trainings, without GRPO's if it has no steps."""
         data = self.data_set()
         before = self.measure("before", data, self.options.model)
-        warm = self.supervised(data)
+        warm = self.train_sft(data)
         between = self.measure("after SFT", data, warm.folder / "policy")
         learned: Summary = {
             "servers": {name: chained_tools(name) for name in self.servers},
@@ -56,36 +56,36 @@ class Learning:
 
             tokenizer = load_tokenizer(self.options.model).tokenizer
             graph = load_or_build(self.options.data / "graph", servers=self.servers)
-            kept: dict[str, list[Example]] = {}
+            examples: dict[str, list[Example]] = {}
             for split, count in (("train", self.size.examples), ("held_out", self.size.held_out)):
                 recipe = Recipe(SEED, knobs=TINY)
                 made, _ = synthesize(int(count * SPARE) + 4, split, graph, recipe)  # type: ignore[arg-type]
                 fitting = [one for one in made if prompt_length(tokenizer, one) <= self.size.longest_prompt]
-                kept[split] = fitting[:count]
-                write_lines(folder / f"{split}.jsonl", kept[split])
-            if len(kept["held_out"]) < self.size.held_out:
-                found, wanted = len(kept["held_out"]), self.size.held_out
+                examples[split] = fitting[:count]
+                write_lines(folder / f"{split}.jsonl", examples[split])
+            if len(examples["held_out"]) < self.size.held_out:
+                found, wanted = len(examples["held_out"]), self.size.held_out
                 raise StageFailed(
                     f"Only {found} of {wanted} held-out conversations have prompts that are short enough."
                 )
-            if leaks := shared(kept["train"], kept["held_out"]):
+            if leaks := find_shared_values(examples["train"], examples["held_out"]):
                 raise StageFailed(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
-            line = f"{len(kept['train'])} training and {len(kept['held_out'])} held-out conversations"
+            line = f"{len(examples['train'])} training and {len(examples['held_out'])} held-out conversations"
             return {"line": f"{line} on {', '.join(self.servers)}"}
 
-        asked = {"examples": self.size.examples, "held_out": self.size.held_out, "longest": self.size.longest_prompt}
-        code: Summary = {"servers": fingerprint(self.servers), "wording": wording(self.servers)}
+        options = {"examples": self.size.examples, "held_out": self.size.held_out, "longest": self.size.longest_prompt}
+        code: Summary = {"servers": fingerprint(self.servers), "wording": compute_wording_digest(self.servers)}
         code |= {"synthesis code": code_digest(PROVE), "seed": SEED}
-        return self.stage("data", {**code, **asked, **self.start()}, work)
+        return self.stage("data", {**code, **options, **self.start()}, work)
 
     def start(self) -> Summary:
         return {"model": digest_of(self.options.model), "device": self.options.device}
 
     def measure(self, name: str, data: Outcome, policy: Path) -> Outcome:
         def work(folder: Path) -> Summary:
-            from ..trainer.eval_config import measuring
+            from ..trainer.eval_config import build_evaluation_config
 
-            how, examples, means = measuring(self.grpo_run(data, policy, folder)), held_out(data), {}
+            how, examples, means = build_evaluation_config(self.grpo_run(data, policy, folder)), held_out(data), {}
             found = how.load(policy)
             for mode, temperature in MODES:
                 samples = self.size.samples if temperature else 1
@@ -98,7 +98,7 @@ class Learning:
         limits = {"samples": self.size.samples, "turn": self.size.turn, "completion": self.size.completion}
         return self.stage(name, {"data": data.key, "policy": digest_of(policy), **limits}, work)
 
-    def supervised(self, data: Outcome) -> Outcome:
+    def train_sft(self, data: Outcome) -> Outcome:
         def work(folder: Path) -> Summary:
             from ..trainer.sft_config import SupervisedRun
             from ..trainer.sft_trainer import train_supervised
@@ -119,21 +119,21 @@ class Learning:
                 device=self.options.device,
                 threads=self.options.threads,
             )
-            return self.ended(train_supervised(run, self.step_printer("SFT", "loss")))
+            return self.summarize_training(train_supervised(run, self.step_printer("SFT", "loss")))
 
         named = ("longest_prompt", "completion", "lora_rank", "sft_steps", "sft_batch", "sft_rate")
-        return self.stage("sft", {"data": data.key, **self.size.only(*named), **self.start()}, work)
+        return self.stage("sft", {"data": data.key, **self.size.select_values(*named), **self.start()}, work)
 
     def grpo(self, data: Outcome, warm: Outcome) -> Outcome:
         def work(folder: Path) -> Summary:
             from ..trainer.grpo import train
 
-            return self.ended(
+            return self.summarize_training(
                 train(self.grpo_run(data, warm.folder / "policy", folder), self.step_printer("GRPO", "reward"))
             )
 
-        sizes = self.size.only("longest_prompt", "turn", "completion", "lora_rank", "prompts", "group")
-        sizes |= self.size.only("grpo_steps", "grpo_minutes", "grpo_rate")
+        sizes = self.size.select_values("longest_prompt", "turn", "completion", "lora_rank", "prompts", "group")
+        sizes |= self.size.select_values("grpo_steps", "grpo_minutes", "grpo_rate")
         return self.stage("grpo", {"sft": warm.key, **sizes, **self.start()}, work)
 
     def grpo_run(self, data: Outcome, policy: Path, out: Path) -> Any:
@@ -161,13 +161,13 @@ class Learning:
         )
 
     def step_printer(self, name: str, headline: str) -> Callable[[dict[str, Any]], None]:
-        def hear(event: dict[str, Any]) -> None:
+        def print_step_event(event: dict[str, Any]) -> None:
             if event["event"] == "step":
                 self.tell(f"{name}, step {event['step']}: {headline} {event[headline]:.3f}, {event['step_s']:.1f} s")
 
-        return hear
+        return print_step_event
 
-    def ended(self, trained: Any) -> Summary:
+    def summarize_training(self, trained: Any) -> Summary:
         """Return a training's summary. Raises KeyboardInterrupt after Ctrl-C: the progress is in a checkpoint."""
         if trained.ended == "stopped":
             raise KeyboardInterrupt
@@ -175,10 +175,13 @@ class Learning:
         return {"line": line, "steps": trained.step, "seconds": trained.seconds}
 
     def gains(self, data: Outcome, before: Outcome, after: Outcome) -> Summary:
-        from ..trainer.evaluate import paired
+        from ..trainer.evaluate import compare_policies
 
         count = len(held_out(data))
-        return {mode: asdict(paired(rollouts(before, mode, count), rollouts(after, mode, count))) for mode, _ in MODES}
+        return {
+            mode: asdict(compare_policies(rollouts(before, mode, count), rollouts(after, mode, count)))
+            for mode, _ in MODES
+        }
 
 
 def held_out(data: Outcome) -> list[Example]:

@@ -17,6 +17,6 @@ def chained_tools(server: str) -> int:
     return len({pair.taker for pair in candidates(own) if not pair.plain})
 
 
-def hardest(count: int = 3) -> tuple[str, ...]:
+def find_hardest_servers(count: int = 3) -> tuple[str, ...]:
     """Return the servers with most such tools, the hardest first; ties are in the catalogue's order."""
     return tuple(sorted(SERVERS, key=lambda name: -chained_tools(name))[:count])

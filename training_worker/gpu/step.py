@@ -13,7 +13,16 @@ from ..stage_cache import Outcome, Summary
 from .options import Options
 from .real_model_experiment import Stage, Tell
 
-TOLD = ("step_s", "generation_s", "update_s", "environment_s", "reward_s", "environment_share", "total_per_s", "tokens")
+MEASURES = (
+    "step_s",
+    "generation_s",
+    "update_s",
+    "environment_s",
+    "reward_s",
+    "environment_share",
+    "total_per_s",
+    "tokens",
+)
 LORA_RANK, MICRO_BATCH = 16, 4
 
 
@@ -37,9 +46,9 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
         parameters = save_shaped(folder / "model", options.model, shape, size.shape_turn, device=options.device)
         steps: list[dict[str, float]] = []
 
-        def heard(event: dict[str, Any]) -> None:
+        def record_step_event(event: dict[str, Any]) -> None:
             if event["event"] == "step":
-                steps.append({name: float(event[name]) for name in TOLD})
+                steps.append({name: float(event[name]) for name in MEASURES})
                 tell(f"the model of 4B's shape, step {event['step']}: {event['step_s']:.1f} s")
 
         settings = settings_of("paper", "qwen3", parameters, lora=True) | {
@@ -61,13 +70,13 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
             **settings,
         )
         form = family_of(load_tokenizer(options.model).tokenizer).format
-        train(run, heard, attempt=partial(GroundTruth, format=form))
+        train(run, record_step_event, attempt=partial(GroundTruth, format=form))
         rmtree(folder / "model")
         counted = steps[1:] or steps
-        medians = {name: statistics.median(one[name] for one in counted) for name in TOLD}
+        medians = {name: statistics.median(one[name] for one in counted) for name in MEASURES}
         line = f"{medians['step_s']:.2f} s a step, {medians['environment_share']:.2%} of it environment and reward"
         batch = f"{size.shape_prompts} x {size.group}"
         return {"line": line, "parameters": parameters, "batch": batch, "steps": len(counted), **medians}
 
     named = ("longest_prompt", "completion", "group", "shape_prompts", "shape_steps", "shape_turn")
-    return stage("step", {"data": data.key, "device": options.device, **size.only(*named)}, work).summary
+    return stage("step", {"data": data.key, "device": options.device, **size.select_values(*named)}, work).summary

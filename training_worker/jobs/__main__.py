@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..trainer.stopping import on_signals
+from ..trainer.stop_signal import on_signals
 from . import console
 from .environment import environment
-from .job_context import FAILED, SPEC, STOPPED, WORKER, Refused, Result, Stopped, Tell
+from .job_context import FAILED, SPEC, STOPPED, WORKER, EventLog, JobRefusedError, JobStopped, Result
 from .launch import FIRST, is_first, launch, processes
 from .machine import machine_of
 from .parent_death import die_with_parent
@@ -42,12 +42,12 @@ def main() -> int:
             return launch(given.folder, given.attempt, stop)
         if is_first():
             (given.folder / FIRST).write_text(str(os.getpid()), "utf-8")
-        told = given.folder if is_first() else given.folder / f"rank-{os.environ['RANK']}"  # not delivered
-        told.mkdir(exist_ok=True)
-        spool = SpoolWriter(spool_path(told, given.attempt))
+        target = given.folder if is_first() else given.folder / f"rank-{os.environ['RANK']}"  # not delivered
+        target.mkdir(exist_ok=True)
+        spool = SpoolWriter(spool_path(target, given.attempt))
         device = machine_of(order(given.folder), given.folder)
         about = {"device": device, "worker": os.environ.get(WORKER, ""), "environment": environment()}
-        tell = Tell(spool, stop, given.attempt)
+        tell = EventLog(spool, stop, given.attempt)
         tell("started", host=socket.gethostname(), pid=os.getpid(), **about)
         return attempt(given.folder, tell)
 
@@ -61,27 +61,27 @@ def order(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def attempt(folder: Path, tell: Tell) -> int:
+def attempt(folder: Path, tell: EventLog) -> int:
     """Do the work and report how it ended."""
     from .failure import explain
 
     try:
-        asked = json.loads((folder / SPEC).read_text("utf-8"))
+        order = json.loads((folder / SPEC).read_text("utf-8"))
         (folder / "out").mkdir(exist_ok=True)
-        result = kind_of(asked["kind"])(asked["spec"], folder, tell)
+        result = kind_of(order["kind"])(order["spec"], folder, tell)
         tell(ENDED, state="done", error="", result=result)
         return 0
-    except (Stopped, KeyboardInterrupt):
+    except (JobStopped, KeyboardInterrupt):
         return STOPPED
     except Exception as error:
-        if not isinstance(error, Refused):  # its message needs no traceback
+        if not isinstance(error, JobRefusedError):  # its message needs no traceback
             log.exception("The work failed")
         tell(ENDED, state="failed", error=explain(error, folder), result={})
         return FAILED
 
 
-def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
-    """Return the work function of a kind of job; only what that kind needs is imported. Raises Refused."""
+def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, EventLog], Result]:
+    """Return the work function of a kind of job; only what that kind needs is imported. Raises JobRefusedError."""
     if kind == "run":
         from .run import work
     elif kind == "sft":
@@ -95,7 +95,7 @@ def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
     elif kind == "graph":
         from .graph import work
     else:
-        raise Refused(f"This worker does not support jobs of the kind {kind}.")
+        raise JobRefusedError(f"This worker does not support jobs of the kind {kind}.")
     return work
 
 

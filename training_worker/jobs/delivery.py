@@ -87,7 +87,7 @@ class Delivery:
             self.stored, self.advanced_at = word.seq, time.monotonic()
         return word
 
-    def superseded(self) -> bool:
+    def is_superseded(self) -> bool:
         word = self.word()
         return word is not None and word.attempt > self.attempt
 

@@ -22,11 +22,11 @@ def environment() -> dict[str, str | int]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        **{name: found for name in PACKAGES if (found := installed(name))},
+        **{name: found for name in PACKAGES if (found := get_package_version(name))},
     }
 
 
-def installed(package: str) -> str:
+def get_package_version(package: str) -> str:
     """Return a package's version without importing it; "" if it is not installed."""
     try:
         return version(package)

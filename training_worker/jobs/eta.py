@@ -12,7 +12,7 @@ from ..trainer.sft_config import SupervisedRun
 
 
 @dataclass
-class Pace:
+class RunProgress:
     """Progress of a run and its pace.
 
     `final` counts the rollouts to be evaluated after training, `watched` those of each evaluation during training.
@@ -29,7 +29,7 @@ class Pace:
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=10))
     a_rollout: float | None = None  # seconds
 
-    def stepped(self, line: Mapping[str, Any]) -> None:
+    def record_step(self, line: Mapping[str, Any]) -> None:
         self.step, self.trained = line["step"], line["elapsed_s"]
         self.recent.append(line["step_s"])
         if self.rollouts:
@@ -39,18 +39,18 @@ class Pace:
         elif not self.final:
             self.a_rollout = 0.0
 
-    def measured(self, rollouts: int, seconds: float, final: bool) -> None:
+    def add_evaluated_rollouts(self, rollouts: int, seconds: float, final: bool) -> None:
         self.rollouts, self.evaluated = self.rollouts + rollouts, self.evaluated + seconds
         self.a_rollout = self.evaluated / self.rollouts
         if final:
             self.final -= rollouts
 
-    def reading(self, line: str, training: bool = True) -> dict[str, Any]:
+    def describe_progress(self, line: str, training: bool = True) -> dict[str, Any]:
         """Return the data of a progress event; done and total are in seconds."""
-        done, left = self.trained + self.evaluated, self.left(training)
+        done, left = self.trained + self.evaluated, self.estimate_seconds_left(training)
         return {"done": done, "total": done + left if left else 0, "line": line, "seconds_left": left}
 
-    def left(self, training: bool = True) -> float | None:
+    def estimate_seconds_left(self, training: bool = True) -> float | None:
         """Return the remaining seconds; None as long as nothing is known."""
         if self.a_rollout is None or (training and not self.recent):
             return None

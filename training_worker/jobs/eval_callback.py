@@ -15,20 +15,20 @@ from ..pipeline import SAMPLES, digest_of
 from ..prove.reward.acts import count_acts
 from ..prove.trajectory import Example, Rollout, read_lines, write_lines
 from ..stage_cache import run_stage
-from ..trainer.eval_breakdown import compared, state_reached, watched
-from ..trainer.eval_config import measuring
-from ..trainer.evaluate import ROWS, Rollouts, paired, table
+from ..trainer.eval_breakdown import compare_slices, state_reached, summarize_slices
+from ..trainer.eval_config import build_evaluation_config
+from ..trainer.evaluate import ROWS, Rollouts, compare_policies, table
 from ..trainer.metrics import outcome_means
 from ..trainer.policy import Policy
 from ..trainer.prompts import prompt_length
-from .eta import Pace
-from .job_context import Refused, Tell
+from .eta import RunProgress
+from .job_context import EventLog, JobRefusedError
 
 WATCHED = 48  # conversations that are evaluated during training
 MODES = (("sampled", SAMPLES, 1.0), ("greedy", 1, 0.0))
 
 
-def fitting(examples: Iterable[Example], policy: Policy, longest: int, most: int) -> list[Example]:
+def select_short_prompts(examples: Iterable[Example], policy: Policy, longest: int, most: int) -> list[Example]:
     """Return the first `most` conversations whose prompts have at most `longest` tokens."""
     found: list[Example] = []
     for example in examples:
@@ -42,13 +42,13 @@ def fitting(examples: Iterable[Example], policy: Policy, longest: int, most: int
 class Watch:
     """Greedy evaluations during training; `trainer.grpo.train` calls it with the policy and the step.
 
-    Raises Impossible and UnreadablePolicy.
+    Raises SettingsError and UnreadablePolicy.
     """
 
-    def __init__(self, out: Path, examples: list[Example], policy: Policy, pace: Pace, tell: Tell):
+    def __init__(self, out: Path, examples: list[Example], policy: Policy, pace: RunProgress, tell: EventLog):
         self.path, self.examples = out / "held-out.jsonl", examples[:WATCHED]
         self.policy, self.pace, self.tell = policy, pace, tell
-        self.measuring = measuring(pace.config)
+        self.measuring = build_evaluation_config(pace.config)
         known = list(read_lines(dict, self.path)) if self.path.exists() else []
         self.lines: dict[int, dict[str, Any]] = {line["step"]: line for line in known}
 
@@ -66,15 +66,15 @@ class Watch:
         if not self.examples or step in self.lines:
             return self.lines[step].get("reward") if step in self.lines else None
         line = f"step {step}: evaluating on {len(self.examples)} held-out worlds"
-        self.tell("progress", **self.pace.reading(line))
+        self.tell("progress", **self.pace.describe_progress(line))
         began = time.monotonic()
         made = self.measuring.rollouts(model, self.policy.tokenizer, self.examples, temperature=0.0, vllm=vllm)
         seconds = time.monotonic() - began
-        self.pace.measured(len(self.examples), seconds, final=False)
+        self.pace.add_evaluated_rollouts(len(self.examples), seconds, final=False)
         means = outcome_means([rollout for rollouts in made for rollout in rollouts])
         if (reached := state_reached(self.examples, made)) is not None:
             means["state"] = reached
-        about = {"examples": len(self.examples), "seconds": seconds, "slices": watched(self.examples, made)}
+        about = {"examples": len(self.examples), "seconds": seconds, "slices": summarize_slices(self.examples, made)}
         self.lines[step] = {"step": step, **means, **about}
         write_lines(self.path, self.lines.values())
         self.tell("held_out", **self.lines[step])
@@ -84,32 +84,35 @@ class Watch:
 class Comparison:
     """Comparison of before and after training on the same held-out worlds, sampled and greedy.
 
-    Raises Impossible and UnreadablePolicy.
+    Raises SettingsError and UnreadablePolicy.
     """
 
-    def __init__(self, out: Path, examples: list[Example], pace: Pace, tell: Tell):
+    def __init__(self, out: Path, examples: list[Example], pace: RunProgress, tell: EventLog):
         self.out, self.pace, self.tell = out / "evaluations", pace, tell
-        self.examples, self.measuring = examples, measuring(pace.config)
+        self.examples, self.measuring = examples, build_evaluation_config(pace.config)
 
     def result(self, before: Path, after: Path) -> dict[str, Any]:
-        """Return the paired differences, the sampled rollouts by chain length, and all by slice. Raises Refused."""
+        """Return the paired differences, the sampled rollouts by chain length, and all by slice.
+
+        Raises JobRefusedError.
+        """
         sides = {"before": before, "after": after}
         found = {
             mode: {side: self.rollouts(side, folder, mode, samples, temperature) for side, folder in sides.items()}
             for mode, samples, temperature in MODES
         }
         try:
-            gains = {mode: paired(of["before"], of["after"]) for mode, of in found.items()}
+            gains = {mode: compare_policies(of["before"], of["after"]) for mode, of in found.items()}
         except ValueError as error:
-            raise Refused(f"The policies cannot be compared. {error}") from None
+            raise JobRefusedError(f"The policies cannot be compared. {error}") from None
         tables = {side: [asdict(line) for line in table(self.examples, found["sampled"][side])] for side in sides}
-        told = {mode: asdict(gain) | {"better": gain.better} for mode, gain in gains.items()}
+        comparison = {mode: asdict(gain) | {"better": gain.better} for mode, gain in gains.items()}
         modes = {mode: (of["before"], of["after"]) for mode, of in found.items()}
         for mode, pair in modes.items():
-            told[mode]["state"] = [state_reached(self.examples, side) for side in pair]
+            comparison[mode]["state"] = [state_reached(self.examples, side) for side in pair]
             acts = [count_acts(rollout for each in side for rollout in each) for side in pair]
-            told[mode] |= {"acts": acts} if all(any(map(any, table)) for table in acts) else {}
-        return {**tables, **told, "slices": compared(self.examples, modes)}
+            comparison[mode] |= {"acts": acts} if all(any(map(any, table)) for table in acts) else {}
+        return {**tables, **comparison, "slices": compare_slices(self.examples, modes)}
 
     def rollouts(self, side: str, policy: Path, mode: str, samples: int, temperature: float) -> Rollouts:
         """Return the rollouts of a policy, grouped by example; they are generated unless they are stored."""
@@ -121,7 +124,7 @@ class Comparison:
 
         inputs = {"policy": digest_of(policy), "examples": [example.id for example in self.examples]}
         stage = run_stage(self.out / f"{side}-{mode}", inputs | {"samples": samples}, work)
-        if stage.kept:
+        if stage.cached:
             self.pace.final -= len(self.examples) * samples
         flat = list(read_lines(Rollout, stage.folder / "rollouts.jsonl"))
         return [flat[i : i + samples] for i in range(0, len(flat), samples)]
@@ -133,11 +136,11 @@ class Comparison:
         found: dict[int, list[Rollout]] = {}
         for start in range(0, len(order), size := ROWS // samples):
             line = f"evaluating {name}: {start} of {len(order)} held-out worlds"
-            self.tell.progress(**self.pace.reading(line, training=False))
+            self.tell.progress(**self.pace.describe_progress(line, training=False))
             batch, began = order[start : start + size], time.monotonic()
             examples = [self.examples[i] for i in batch]
             model, tokenizer = policy.model, policy.tokenizer
             made = self.measuring.rollouts(model, tokenizer, examples, samples, temperature, seed=1 + start)
             found |= dict(zip(batch, made, strict=True))
-            self.pace.measured(len(batch) * samples, time.monotonic() - began, final=True)
+            self.pace.add_evaluated_rollouts(len(batch) * samples, time.monotonic() - began, final=True)
         return [found[i] for i in range(len(order))]

@@ -21,11 +21,11 @@ from ..prove.benchmarks.allowlist import ENDPOINTS, URL, endpoints, leads_out
 from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from ..prove.benchmarks.protocol import Result as Finished
 from ..prove.benchmarks.report import Report
-from ..prove.benchmarks.request import TOLD, EvaluationRequest, have_done
+from ..prove.benchmarks.request import REPORTED, EvaluationRequest, have_done
 from ..prove.benchmarks.results import IDENTITY, RESULTS, folder_of
 from ..prove.benchmarks.results import ITEMS as FINISHED
 from ..prove.trajectory import dumps, loads
-from .job_context import OFTEN, Refused, Result, Stopped, Tell, known, parse_int
+from .job_context import OFTEN, EventLog, JobRefusedError, JobStopped, Result, parse_int, require_known_settings
 from .policies import policy_folder
 from .settings import job_id
 
@@ -35,15 +35,15 @@ LEAST = {"limit": 1, "trials": 1, "parallel": 1}
 MOST = 100  # items in one event
 
 
-def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
     """Start or resume an evaluation; when asked to stop, finish the items in progress."""
     tell.progress(0, 0, "opening the benchmark and the policy")
     try:
-        asked, data = settings(spec, folder), folder.absolute().parents[1]
+        request, data = settings(spec, folder), folder.absolute().parents[1]
         shared, own = data / "benchmarks" / "projects" / str(parse_int(spec, "project", 1)), folder / "out" / RESULTS
-        kept = own.absolute() if own.is_dir() else shared
-        items = Items(tell, data, kept, shared)
-        counted = tell.counting(f"items of {catalogue.known(asked.benchmark).title}")
+        results = own.absolute() if own.is_dir() else shared
+        items = Items(tell, data, results, shared)
+        counted = tell.make_progress_counter(f"items of {catalogue.get_benchmark_spec(request.benchmark).title}")
 
         def progress(done: int, total: int) -> None:
             if not tell.stop.requested:
@@ -51,23 +51,23 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
         try:
             done = have_done(
-                asked, data, None, progress, items.begin, kept, items.finished, lambda: tell.stop.requested
+                request, data, None, progress, items.begin, results, items.add_result, lambda: tell.stop.requested
             )
         finally:
             items.tell_waiting()
-    except TOLD as reason:
-        raise Refused(str(reason)) from None
+    except REPORTED as reason:
+        raise JobRefusedError(str(reason)) from None
     if tell.stop.requested and not done.report.complete:
-        raise Stopped
+        raise JobStopped
     if is_aborted(done.report):
-        raise Refused(explain_abort(done.report))
+        raise JobRefusedError(explain_abort(done.report))
     return {"report": json.loads(dumps(done.report)), "folder": items.about["folder"]}
 
 
 def settings(spec: Mapping[str, Any], folder: Path) -> EvaluationRequest:
-    """Return the evaluation that the specification asks for. Raises Refused."""
+    """Return the evaluation that the specification asks for. Raises JobRefusedError."""
     names = {one.name for one in fields(EvaluationRequest)} - GIVEN
-    known(spec, OWN | names)
+    require_known_settings(spec, OWN | names)
     given = {name: value for name, value in spec.items() if name in names}
     for name in LEAST.keys() & {name for name, value in given.items() if value is not None}:
         parse_int(given, name, LEAST[name])
@@ -76,44 +76,47 @@ def settings(spec: Mapping[str, Any], folder: Path) -> EvaluationRequest:
         given["folder"] = str(policy_folder(policy, folder.parent))
         given.setdefault("model", policy)
     try:
-        asked = loads(EvaluationRequest, json.dumps(given))
+        request = loads(EvaluationRequest, json.dumps(given))
     except ValueError as error:
-        raise Refused(f"Invalid settings: {'; '.join(str(error).splitlines()[1:3])}") from None
-    require_permitted(asked.url)
-    kinds = {option.name: option.kind for option in catalogue.known(asked.benchmark).options}
+        raise JobRefusedError(f"Invalid settings: {'; '.join(str(error).splitlines()[1:3])}") from None
+    require_permitted(request.url)
+    kinds = {option.name: option.kind for option in catalogue.get_benchmark_spec(request.benchmark).options}
     options = {
-        name: data_set(value, folder.parent) if kinds.get(name) == "dataset" else plain(name, value)
-        for name, value in asked.options.items()
+        name: data_set(value, folder.parent) if kinds.get(name) == "dataset" else check_option_value(name, value)
+        for name, value in request.options.items()
     }
-    return replace(asked, options=options)
+    return replace(request, options=options)
 
 
 def require_permitted(url: str) -> None:
-    """Raise Refused for an endpoint that the operator has not allowed."""
+    """Raise JobRefusedError for an endpoint that the operator has not allowed."""
     if url and url not in endpoints():
-        raise Refused(
+        raise JobRefusedError(
             f"{url} is not an allowed endpoint. The operator of the site can add it to {ENDPOINTS}, for the worker too."
         )
 
 
 def data_set(job: str, jobs: Path) -> str:
-    """Return the folder of the dataset that a job made; "" for none. Raises Refused."""
+    """Return the folder of the dataset that a job made; "" for none. Raises JobRefusedError."""
     return str(jobs / job_id(job) / "out") if job else ""
 
 
-def plain(name: str, value: str) -> str:
-    """Return an option's value. Raises Refused for a URL that is not allowed and a path outside the benchmarks."""
+def check_option_value(name: str, value: str) -> str:
+    """Return an option's value.
+
+    Raises JobRefusedError for a URL that is not allowed and a path outside the benchmarks.
+    """
     if URL.match(value):
         require_permitted(value.strip())
     elif leads_out(value):
-        raise Refused(f"{name} must not point outside the folder of the benchmarks, as {value!r} does.")
+        raise JobRefusedError(f"{name} must not point outside the folder of the benchmarks, as {value!r} does.")
     return value
 
 
 def is_aborted(report: Report) -> bool:
     """Return whether items were left untried, or none could be run; a few items that could not are acceptable."""
-    asked, run = sum(one.asked for one in report.categories), sum(one.run for one in report.categories)
-    return asked - run > len(report.not_run) or (asked > 0 and run == 0)
+    requested, run = sum(one.asked for one in report.categories), sum(one.run for one in report.categories)
+    return requested - run > len(report.not_run) or (requested > 0 and run == 0)
 
 
 def explain_abort(report: Report) -> str:
@@ -127,25 +130,25 @@ def explain_abort(report: Report) -> str:
 class Items:
     """Reporter of finished items in batches, with the identity of the evaluation."""
 
-    def __init__(self, tell: Tell, data: Path, kept: Path, shared: Path):
-        self.tell, self.data, self.kept, self.shared = tell, data, kept, shared
+    def __init__(self, tell: EventLog, data: Path, results: Path, shared: Path):
+        self.tell, self.data, self.results, self.shared = tell, data, results, shared
         self.about: dict[str, Any] = {}
         self.waiting: list[dict[str, Any]] = []
-        self.told_at = -OFTEN
+        self.reported_at = -OFTEN
 
     def begin(self, benchmark: Benchmark, policy: Policy) -> None:
         identity = identity_of(benchmark, policy)
-        told = {name: getattr(identity, name) for name in ("benchmark", "version", "settings", "model")}
-        folder = folder_of(self.kept, identity).relative_to(self.data)
+        fields = {name: getattr(identity, name) for name in ("benchmark", "version", "settings", "model")}
+        folder = folder_of(self.results, identity).relative_to(self.data)
         begin_with(folder_of(self.shared, identity), self.data / folder)
-        self.about = {"identity": told, "folder": str(folder)}
+        self.about = {"identity": fields, "folder": str(folder)}
         self.tell("items", **self.about, items=[])
 
-    def finished(self, result: Finished, line: int) -> None:
+    def add_result(self, result: Finished, line: int) -> None:
         self.waiting.append(describe_item(result, line))
         at = time.monotonic()
-        if len(self.waiting) >= MOST or at - self.told_at >= OFTEN:
-            self.told_at = at
+        if len(self.waiting) >= MOST or at - self.reported_at >= OFTEN:
+            self.reported_at = at
             self.tell_waiting()
 
     def tell_waiting(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..disk_quota import NoRoom
 from ..prove.trajectory import UnreadableData
 from ..stage_cache import StageFailed
-from .job_context import Refused
+from .job_context import JobRefusedError
 
 FULL_BYTES = 10_000_000
 CLOSED = "The worker was shut down; the job resumes when it is back."
@@ -31,7 +31,7 @@ def explain(error: BaseException | None, folder: Path) -> str:
     match error:
         case NoRoom():
             return f"{error} Then resume: finished work is kept."
-        case Refused() | UnreadableData() | StageFailed():  # a StaleExample among them
+        case JobRefusedError() | UnreadableData() | StageFailed():  # a StaleExample among them
             return str(error)
         case MemoryError():
             return MEMORY
@@ -53,7 +53,7 @@ def explain(error: BaseException | None, folder: Path) -> str:
     return f"Unexpected error ({type(error).__name__}: {first}). See the log for details."
 
 
-def killed(number: signal.Signals) -> str:
+def explain_signal(number: signal.Signals) -> str:
     """Explain a child that was ended by a signal which the supervisor did not send."""
     why = " The system may have run out of memory." if number == signal.SIGKILL else ""
     return f"The job's process was ended by {number.name}.{why}"

@@ -13,16 +13,16 @@ import networkx as nx
 
 from ..prove.graph import graph_path, load_or_build
 from ..stage_cache import StageFailed, only_one
-from .job_context import Refused, Result, Tell, known
+from .job_context import EventLog, JobRefusedError, Result, require_known_settings
 
 TURN = 0.5  # seconds between two tries to lock the folder of graphs
 
 
-def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    known(spec, set())
+def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
+    require_known_settings(spec, set())
     graph = shared_graph(folder, tell)
     if not graph.number_of_edges():
-        raise Refused("No dependency between tools could be verified; the servers cannot be chained.")
+        raise JobRefusedError("No dependency between tools could be verified; the servers cannot be chained.")
     shutil.copyfile(graph_path(cache(folder)), folder / "out" / "graph.json")
     created = sum(data["created"] for _, _, data in graph.edges(data=True))
     implicit = sum(kind == "implicit" for _, _, kind in graph.edges(data="kind"))
@@ -37,9 +37,9 @@ def cache(folder: Path) -> Path:
     return folder.parent.parent / "graph"
 
 
-def shared_graph(folder: Path, tell: Tell) -> nx.DiGraph:
+def shared_graph(folder: Path, tell: EventLog) -> nx.DiGraph:
     """Return the shared graph, built by one job while others that need it wait."""
-    count = tell.counting("pairs of tools, run in forked sessions")
+    count = tell.make_progress_counter("pairs of tools, run in forked sessions")
     count(0, 0)
     with ExitStack() as held:
         while True:

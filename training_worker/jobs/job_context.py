@@ -9,7 +9,7 @@ from typing import Any
 
 from ..disk_quota import get_reserved_gb, room_for
 from ..prove.events import Kind
-from ..trainer.stopping import Stop
+from ..trainer.stop_signal import Stop
 from .console import Report
 from .spool import SpoolWriter
 
@@ -21,15 +21,15 @@ Result = dict[str, Any]
 log = logging.getLogger(__name__)
 
 
-class Refused(Exception):
+class JobRefusedError(Exception):
     """Refusal of work that can't be done as specified; the message says why and what to do."""
 
 
-class Stopped(Exception):
+class JobStopped(Exception):
     """Exception that leaves the work unfinished, because a stop was requested."""
 
 
-class Tell:
+class EventLog:
     """Reporter of an attempt's events, and of progress at most once in OFTEN seconds of `clock`.
 
     Work can be stopped where it reports progress.
@@ -49,16 +49,16 @@ class Tell:
             log.log(logging.ERROR if data.get("state") == "failed" else logging.INFO, "%s", line)
 
     def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
-        """Report progress, if a report is due or all is done; a total of 0 is unknown. Raises Stopped, NoRoom."""
+        """Report progress, if a report is due or all is done; a total of 0 is unknown. Raises JobStopped, NoRoom."""
         if self.stop.requested:
-            raise Stopped
+            raise JobStopped
         at, complete = self.clock(), done >= total > 0
         if at - self.reported_at >= OFTEN or (complete and (done, line) != self.reached):
             room_for("what this job writes", 0, self.spool.path.parent, get_reserved_gb())
             self.reported_at, self.reached = at, (done, line) if complete else self.reached
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 
-    def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
+    def make_progress_counter(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
         """Return a progress callback for work that counts; `before` and `after` are done and left in addition.
 
         The pace is measured from its first call, because items done by then may be from an earlier attempt. There is no
@@ -77,18 +77,18 @@ class Tell:
         return count
 
 
-def known(spec: Mapping[str, Any], names: set[str]) -> None:
-    """Raise Refused for a specification with settings that this worker does not know."""
+def require_known_settings(spec: Mapping[str, Any], names: set[str]) -> None:
+    """Raise JobRefusedError for a specification with settings that this worker does not know."""
     if unknown := sorted(set(spec) - names):
-        raise Refused(f"Unknown settings: {', '.join(unknown)}. Known settings: {', '.join(sorted(names))}.")
+        raise JobRefusedError(f"Unknown settings: {', '.join(unknown)}. Known settings: {', '.join(sorted(names))}.")
 
 
 def parse_int(
     spec: Mapping[str, Any], name: str, least: int, most: int | None = None, default: int | None = None
 ) -> int:
-    """Return a whole number of a specification. Raises Refused."""
+    """Return a whole number of a specification. Raises JobRefusedError."""
     value = spec.get(name, default)
     if type(value) is int and value >= least and (most is None or value <= most):
         return value
     limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
-    raise Refused(f"{name} must be a whole number {limits}, not {value!r}.")
+    raise JobRefusedError(f"{name} must be a whole number {limits}, not {value!r}.")

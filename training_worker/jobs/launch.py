@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..trainer.stopping import Stop
+from ..trainer.stop_signal import Stop
 from .job_context import SPEC
 
 FILE, FIRST = "accelerate.yaml", "first.pid"
@@ -43,10 +43,10 @@ def processes(folder: Path) -> int:
         return 1
     try:
         order = json.loads((folder / SPEC).read_text("utf-8"))
-        asked = order["spec"].get("processes", 1) if order["kind"] == "run" else 1
+        count = order["spec"].get("processes", 1) if order["kind"] == "run" else 1
     except (OSError, ValueError, KeyError, AttributeError):
         return 1  # the work reports what is wrong with the specification
-    return asked if type(asked) is int else 1
+    return count if type(count) is int else 1
 
 
 def configuration(spec: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
@@ -94,15 +94,15 @@ def launch(folder: Path, attempt: int, stop: Stop) -> int:
     (folder / FIRST).unlink(missing_ok=True)
     command = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(file), "--module"]
     child = subprocess.Popen([*command, "training_worker.jobs", str(folder), f"--attempt={attempt}"])
-    asked = False
+    requested = False
     while True:
         with suppress(subprocess.TimeoutExpired):
             return child.wait(TURN)
-        if stop.requested and not asked:
-            asked = ask(folder)
+        if stop.requested and not requested:
+            requested = request_stop(folder)
 
 
-def ask(folder: Path) -> bool:
+def request_stop(folder: Path) -> bool:
     """Ask the first process, which decides for all, to stop after this step. Return False if it is not there yet."""
     try:
         os.kill(int((folder / FIRST).read_text("utf-8")), signal.SIGTERM)

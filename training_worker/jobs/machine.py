@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..prove.trajectory import UnreadableData
-from .job_context import Refused
+from .job_context import JobRefusedError
 
 DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))  # NVIDIA's, that of WSL, AMD's
 
@@ -20,12 +20,20 @@ def machine_of(order: Mapping[str, Any], folder: Path, drivers: Sequence[Path] =
         return "cpu"
     try:
         return gpu_of(str(kind), spec, folder)
-    except (Refused, UnreadableData, OSError, ImportError):  # the work fails for the same reason, and reports it
+    except (
+        JobRefusedError,
+        UnreadableData,
+        OSError,
+        ImportError,
+    ):  # the work fails for the same reason, and reports it
         return "cpu"
 
 
 def gpu_of(kind: str, spec: Mapping[str, Any], folder: Path) -> str:
-    """Return the name of the GPU that the work uses, or `cpu`. Raises Refused, UnreadableData and ImportError."""
+    """Return the name of the GPU that the work uses, or `cpu`.
+
+    Raises JobRefusedError, UnreadableData and ImportError.
+    """
     from ..trainer.device import device_of, is_there, name_of
     from . import run, sft
 

@@ -19,7 +19,7 @@ def die_with_parent(parent: int | None = None) -> None:
     """
     parent = parent or os.getppid()
     if sys.platform != "linux":
-        threading.Thread(target=outlast, args=(parent,), daemon=True).start()
+        threading.Thread(target=await_parent_death, args=(parent,), daemon=True).start()
         return
     leads = os.getpgrp() == os.getpid()
     if leads:  # SIGHUP as death signal, because SIGKILL would leave no time to kill the rest of the group
@@ -35,7 +35,7 @@ def await_hangup() -> None:
     end()
 
 
-def outlast(parent: int) -> None:
+def await_parent_death(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     end()

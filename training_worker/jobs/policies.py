@@ -7,17 +7,18 @@ from typing import Any
 
 from ..prove.models import BEST, OF_RUN, left_by
 from ..prove.trajectory import UnreadableData
-from .job_context import Refused
+from .job_context import JobRefusedError
 
 
-def called(checkpoint: str | None) -> str:
+def describe_checkpoint(checkpoint: str | None) -> str:
     return {None: "The policy", BEST: "The best checkpoint"}.get(checkpoint, str(checkpoint))
 
 
 def policy_folder(name: Any, jobs: Path) -> Path:
     """Return the folder of `warm`, `run:<job>`, `run:<job>/checkpoint-<step>`, `run:<job>/best`, or a model's name.
 
-    `jobs` holds the jobs' folders; the best is the kept checkpoint with the highest held-out reward. Raises Refused.
+    `jobs` holds the jobs' folders; the best is the kept checkpoint with the highest held-out reward. Raises
+    JobRefusedError.
     """
     from ..trainer.models import find_model
 
@@ -25,12 +26,12 @@ def policy_folder(name: Any, jobs: Path) -> Path:
         job, checkpoint = found.groups()
         folder = left_by(jobs / job, checkpoint)
         if folder is None:
-            raise Refused(
-                f"{called(checkpoint)} of run {job} is missing on this machine. A run keeps its last two checkpoints "
-                "and the best by held-out reward."
+            raise JobRefusedError(
+                f"{describe_checkpoint(checkpoint)} of run {job} is missing on this machine. "
+                "A run keeps its last two checkpoints and the best by held-out reward."
             )
         return folder
     try:
         return find_model(str(name))
     except UnreadableData as error:
-        raise Refused(str(error)) from None
+        raise JobRefusedError(str(error)) from None

@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from ..prove.store.folder import RolloutFolder
-from ..prove.store.storage import StorageFailed, configured
-from ..prove.store.uploader import Courier, News
+from ..prove.store.storage import StorageFailed, get_storage
+from ..prove.store.uploader import Courier, UploadStatus
 from ..prove.trajectory import UnreadableData
-from .job_context import Refused, Tell
+from .job_context import EventLog, JobRefusedError
 
 PATIENCE = 10.0  # seconds for pending uploads at the end of a run
 
 WELL = "The rollout storage is reachable again and has all rollouts."
 
 
-class Storing:
-    """Upload of one attempt's rollouts; without a storage the files stay where they are. Raises Refused."""
+class RolloutUploader:
+    """Upload of one attempt's rollouts; without a storage the files stay where they are. Raises JobRefusedError."""
 
-    def __init__(self, folder: Path, job: str, step: int, tell: Tell):
-        self.folder, self.tell, self.said = RolloutFolder(folder), tell, News(0)
+    def __init__(self, folder: Path, job: str, step: int, tell: EventLog):
+        self.folder, self.tell, self.said = RolloutFolder(folder), tell, UploadStatus(0)
         try:
-            storage = configured()
+            storage = get_storage()
         except StorageFailed as error:
-            raise Refused(f"{error} Fix this where the worker is started, then resume.") from None
+            raise JobRefusedError(f"{error} Fix this where the worker is started, then resume.") from None
         self.courier = Courier(folder, storage / job / "rollouts", step) if storage else None
 
     def tell_before(self, step: int) -> None:
@@ -37,26 +37,26 @@ class Storing:
             except UnreadableData as error:
                 print(f"The rollouts of step {known} cannot be reported again: {error}", flush=True)
 
-    def on_stored(self, told: Mapping[str, Any]) -> None:
+    def on_stored(self, event: Mapping[str, Any]) -> None:
         """Report the rollouts of a step, which are now in the folder, and have them uploaded."""
-        self.tell("rollouts", **told)
+        self.tell("rollouts", **event)
         if self.courier:
             self.start(self.courier)
-            self.courier.nudge()
-            self.say(self.courier.news)
+            self.courier.notify_new_files()
+            self.report_storage_state(self.courier.news)
 
     def finish(self) -> None:
         """Wait a while for pending uploads; the rest waits for the next attempt, or for the command of `store`."""
         if self.courier:
             self.start(self.courier)
-            self.say(self.courier.finish(PATIENCE))
+            self.report_storage_state(self.courier.finish(PATIENCE))
 
     def start(self, courier: Courier) -> None:
         """Start the uploads, after the folder was rewound, so that discarded rollouts are not uploaded."""
         if not courier.is_alive():
             courier.start()
 
-    def say(self, news: News) -> None:
+    def report_storage_state(self, news: UploadStatus) -> None:
         """Report that the storage became unreachable or reachable, but not each change of the waiting files."""
         if news.error != self.said.error:
             self.tell("storage", waiting=news.waiting, error=news.error)

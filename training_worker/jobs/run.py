@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..prove.trajectory import Example, read_lines
-from .job_context import Refused, Result, Stopped, Tell, parse_int
+from .job_context import EventLog, JobRefusedError, JobStopped, Result, parse_int
 from .launch import is_first
-from .rollout_upload import Storing
+from .rollout_upload import RolloutUploader
 from .settings import run_of
 
 if TYPE_CHECKING:
     from ..trainer.grpo_config import GRPORun
     from ..trainer.sft_config import SupervisedRun
-    from .eta import Pace
+    from .eta import RunProgress
     from .eval_callback import Watch
 
 DEFAULTS = {"decay": 0.3}
@@ -26,39 +26,39 @@ LEAST = {
 ABOVE_0 = ("learning_rate", "temperature", "minutes")
 
 
-def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
     """Train, then evaluate before against after; a later attempt resumes from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.grpo import train
     from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
-    from .eta import Pace
-    from .eval_callback import MODES, WATCHED, Comparison, Watch, fitting
+    from .eta import RunProgress
+    from .eval_callback import MODES, WATCHED, Comparison, Watch, select_short_prompts
 
     config = settings(spec, folder)
     every = parse_int(spec, "evaluate_every", 0, default=20)
     if config.sharding in ("fsdp", "zero3"):
         every = 0  # no process has the whole model, and only the first one evaluates
     policy, most = load_tokenizer(config.policy), parse_int(spec, "held_out", 0, default=200)
-    examples = fitting(held_out_examples(config), policy, config.longest_prompt, most)
+    examples = select_short_prompts(held_out_examples(config), policy, config.longest_prompt, most)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
-    pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
+    pace = RunProgress(config, every, min(WATCHED, len(examples)), rollouts)
     watch = Watch(config.out, examples, policy, pace, tell)
     storing = None
     if is_first():
         step = tell_history(config, watch, tell)
-        storing = Storing(config.out / "rollouts", folder.name, step, tell)
+        storing = RolloutUploader(config.out / "rollouts", folder.name, step, tell)
         storing.tell_before(step)
     on_event = EventAdapter(tell, pace, storing)
     try:
         trained = train(config, on_event, stop=tell.stop, evaluate=watch, evaluate_every=every)
     except RunMismatch as error:
-        raise Refused("This run was begun with other settings or data. Launch a new run.") from error
+        raise JobRefusedError("This run was begun with other settings or data. Launch a new run.") from error
     finally:
         if storing:
             storing.finish()
     if trained.ended == "stopped":
-        raise Stopped
+        raise JobStopped
     result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
     if examples and is_first():
         result |= Comparison(config.out, examples, pace, tell).result(config.policy, trained.policy)
@@ -66,7 +66,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 
 def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
-    """Return the run that the specification asks for. Raises Refused."""
+    """Return the run that the specification asks for. Raises JobRefusedError."""
     from ..trainer.grpo_config import GRPORun
 
     return run_of(GRPORun, spec, folder, LEAST, ABOVE_0, DEFAULTS)
@@ -77,7 +77,7 @@ def held_out_examples(config: GRPORun | SupervisedRun) -> list[Example]:
     return list(read_lines(Example, path)) if path.exists() else []
 
 
-def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> int:
+def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: EventLog) -> int:
     """Report again what earlier attempts did, as they may not have reported it. Return the step to resume from."""
     from ..trainer.run_folder import RunFolder
 
@@ -85,7 +85,7 @@ def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> i
     start = folder.newest()
     step = start.step if start else 0
     tell("rewound", step=step)
-    for line in folder.lines() if folder.metrics.exists() else ():
+    for line in folder.read_metrics() if folder.metrics.exists() else ():
         if line["step"] <= step:
             tell.spool.write("step", **line)  # the log has it from the attempt before
     watch.rewind(step)
@@ -99,13 +99,13 @@ class EventAdapter:
 
     headline = "reward"  # the metric in the progress line
 
-    def __init__(self, tell: Tell, pace: Pace, storing: Storing | None = None):
+    def __init__(self, tell: EventLog, pace: RunProgress, storing: RolloutUploader | None = None):
         self.tell, self.pace, self.storing = tell, pace, storing
 
     def __call__(self, event: dict[str, Any]) -> None:
         data = {name: value for name, value in event.items() if name != "event"}
         if event["event"] == "step":
-            self.pace.stepped(data)
+            self.pace.record_step(data)
             self.tell("step", **data)
             self.progress(data)
         elif event["event"] == "rollouts" and self.storing:
@@ -117,9 +117,9 @@ class EventAdapter:
         if self.tell.stop.requested:
             return  # the trainer sees the request too, and writes a checkpoint first
         found = line.get(self.headline)
-        told = f"{self.headline} {found:.2f}" if found is not None else "no scored rollout"
-        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {told}"
-        self.tell.progress(**self.pace.reading(text))
+        score = f"{self.headline} {found:.2f}" if found is not None else "no scored rollout"
+        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {score}"
+        self.tell.progress(**self.pace.describe_progress(text))
 
 
 def size_of(folder: Path) -> int:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..prove.synthesis.dataset_folder import check
 from ..prove.trajectory import loads
-from .job_context import Refused, known, parse_int
+from .job_context import JobRefusedError, parse_int, require_known_settings
 from .policies import policy_folder
 
 Run = TypeVar("Run")
@@ -28,13 +28,13 @@ def run_of(
     above_0: Collection[str],
     defaults: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Return the run of a specification, a dataclass of this kind; `least` has minima. Raises Refused."""
+    """Return the run of a specification, a dataclass of this kind; `least` has minima. Raises JobRefusedError."""
     names = {one.name for one in fields(kind)} - GIVEN  # type: ignore[arg-type]
-    known(spec, OWN | names)
+    require_known_settings(spec, OWN | names)
     policy = policy_folder(spec.get("policy", "warm"), folder.parent)
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():
-        raise Refused("The dataset's files are missing. Create a dataset, then launch the run on it.")
+        raise JobRefusedError("The dataset's files are missing. Create a dataset, then launch the run on it.")
     check(data)
     given = {**(defaults or {}), **{name: value for name, value in spec.items() if name in names}}
     paths = {"policy": policy, "data": data, "out": folder / "out"}
@@ -43,10 +43,10 @@ def run_of(
     try:
         run = loads(kind, json.dumps({**given, **{name: str(path) for name, path in paths.items()}}))
     except ValueError as error:
-        raise Refused(f"Invalid settings: {'; '.join(str(error).splitlines()[1:3])}") from None
+        raise JobRefusedError(f"Invalid settings: {'; '.join(str(error).splitlines()[1:3])}") from None
     for name in above_0:
         if (value := getattr(run, name)) is not None and not value > 0:
-            raise Refused(f"{name} must be more than 0, not {value}.")
+            raise JobRefusedError(f"{name} must be more than 0, not {value}.")
     return run
 
 
@@ -54,4 +54,4 @@ def job_id(value: Any) -> str:
     try:
         return str(uuid.UUID(value))
     except (ValueError, TypeError, AttributeError):
-        raise Refused(f"dataset must be the id of the job that made the dataset, not {value!r}.") from None
+        raise JobRefusedError(f"dataset must be the id of the job that made the dataset, not {value!r}.") from None

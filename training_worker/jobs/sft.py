@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .job_context import Refused, Result, Stopped, Tell, parse_int
+from .job_context import EventLog, JobRefusedError, JobStopped, Result, parse_int
 from .run import EventAdapter, held_out_examples, tell_history
 from .settings import run_of
 
@@ -24,22 +24,22 @@ LEAST = {
 ABOVE_0 = ("learning_rate", "minutes")
 
 
-def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
     """Train, then evaluate before against after; a later attempt resumes from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
     from ..trainer.sft_trainer import train_supervised
-    from .eta import Pace
-    from .eval_callback import MODES, WATCHED, Comparison, Watch, fitting
+    from .eta import RunProgress
+    from .eval_callback import MODES, WATCHED, Comparison, Watch, select_short_prompts
 
     config = settings(spec, folder)
     policy, most = load_tokenizer(config.policy), parse_int(spec, "held_out", 0, default=200)
     live = [example for example in held_out_examples(config) if example.certified]
-    examples = fitting(live, policy, config.longest, most)
+    examples = select_short_prompts(live, policy, config.longest, most)
     every = parse_int(spec, "evaluate_every", 0, default=20)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
-    pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
+    pace = RunProgress(config, every, min(WATCHED, len(examples)), rollouts)
     watch = Watch(config.out, examples, policy, pace, tell)
     tell_history(config, watch, tell)
     try:
@@ -47,9 +47,9 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
             config, SFTEventAdapter(tell, pace), stop=tell.stop, evaluate=watch, evaluate_every=every
         )
     except RunMismatch as error:
-        raise Refused("This run was begun with other settings or data. Launch a new run.") from error
+        raise JobRefusedError("This run was begun with other settings or data. Launch a new run.") from error
     if trained.ended == "stopped":
-        raise Stopped
+        raise JobStopped
     result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
     if examples:
         result |= Comparison(config.out, examples, pace, tell).result(config.policy, trained.policy)
@@ -68,7 +68,7 @@ class SFTEventAdapter(EventAdapter):
 
 
 def settings(spec: Mapping[str, Any], folder: Path) -> SupervisedRun:
-    """Return the run that the specification asks for. Raises Refused."""
+    """Return the run that the specification asks for. Raises JobRefusedError."""
     from ..trainer.sft_config import SupervisedRun
 
     return run_of(SupervisedRun, spec, folder, LEAST, ABOVE_0)

@@ -73,7 +73,7 @@ def make_shard(data: Path, text: str) -> None:
         return say_once(OTHER_CODE, "of another version")
     job = data / "jobs" / order.job
     folder = job / "out" / SHARDS
-    if not needed(order):
+    if not is_needed(order):
         return
     if not job.is_dir():
         return say_once(OTHER_FOLDER, order.job, job)
@@ -83,7 +83,7 @@ def make_shard(data: Path, text: str) -> None:
         draws = draws_of(folder / order.graph, dumps(order.recipe), order.split)
     except LookupError:  # the job ended meanwhile
         return
-    shard = Shard.of(draws, order.tasks, folder)
+    shard = Shard.from_tasks(draws, order.tasks, folder)
     if shard.path.name != order.name:
         return say_once(OTHER_CODE, order.job)
     try:
@@ -95,7 +95,7 @@ def make_shard(data: Path, text: str) -> None:
         log.warning("Not helping with job %s: %s", order.job, explain(error, folder))
 
 
-def needed(order: Order) -> bool:
+def is_needed(order: Order) -> bool:
     """Return whether the attempt is still running, as far as the broker knows."""
     word = word_of(broker(), order.job)
     return word is None or (word.attempt == order.attempt and not word.stop)

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..prove.events import Event, Kind, now
-from ..prove.json_numbers import apart, finite
+from ..prove.events import Event, Kind, get_timestamp
+from ..prove.json_numbers import finite, separate_nonfinite
 
 ENDED: Kind = "ended"
 MEASURED: tuple[Kind, ...] = ("step", "held_out")
@@ -30,7 +30,9 @@ class SpoolWriter:
 
     def write(self, kind: Kind, **data: Any) -> Event:
         """Append an event. Raises OSError if the disk is full; the event is then not in the file."""
-        event = Event(self.last + 1, now(), kind, finite(apart(data) if kind in MEASURED else data))
+        event = Event(
+            self.last + 1, get_timestamp(), kind, finite(separate_nonfinite(data) if kind in MEASURED else data)
+        )
         line = (json.dumps(event.as_json(), allow_nan=False) + "\n").encode()
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -59,9 +61,9 @@ class SpoolReader:
                 fresh = file.read()
         except FileNotFoundError:
             return self.events
-        whole = fresh[: fresh.rfind(b"\n") + 1]
-        self.offset += len(whole)
-        self.events += [json.loads(line) for line in whole.splitlines()]
+        complete = fresh[: fresh.rfind(b"\n") + 1]
+        self.offset += len(complete)
+        self.events += [json.loads(line) for line in complete.splitlines()]
         return self.events
 
     @property

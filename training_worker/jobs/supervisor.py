@@ -16,12 +16,12 @@ from typing import Any
 
 from celery import Celery
 
-from ..prove.events import Ended, Event, now
+from ..prove.events import Ended, Event, get_timestamp
 from ..stage_cache import StageFailed, only_one
 from . import console
 from .console import LOG
 from .delivery import Delivery
-from .failure import CLOSED, explain, killed
+from .failure import CLOSED, explain, explain_signal
 from .job_context import SPEC, STOPPED, WORKER
 from .spool import ENDED, SpoolReader, SpoolWriter, spool_path
 
@@ -61,7 +61,7 @@ class Attempt:
         if not self.is_ours():
             return False
         with ExitStack() as held:
-            if not self.hold(held):
+            if not self.lock_folder(held):
                 return False
             self.reader.read()
             if self.reader.ended or self.work():
@@ -83,10 +83,10 @@ class Attempt:
         except StageFailed:
             return True
 
-    def hold(self, held: ExitStack) -> bool:
+    def lock_folder(self, held: ExitStack) -> bool:
         """Lock the job's folder once no older attempt has it. Return False after a timeout, or if superseded."""
         until = time.monotonic() + LOCK_PATIENCE
-        while time.monotonic() < until and not self.delivery.superseded():
+        while time.monotonic() < until and not self.delivery.is_superseded():
             with suppress(StageFailed):
                 held.enter_context(only_one(self.folder))
                 return True
@@ -158,7 +158,7 @@ class Attempt:
         if self.stopping or code == STOPPED:
             return "stopped", ""
         if code < 0:
-            return "lost", killed(signal.Signals(-code))
+            return "lost", explain_signal(signal.Signals(-code))
         last = self.last_line()
         return "failed", explain(None, self.folder) or f"The process ended with exit code {code}. {last}".strip()
 
@@ -174,7 +174,7 @@ class Attempt:
         try:
             SpoolWriter(self.reader.path).write(ENDED, **data)
         except OSError:  # a full disk; the site still gets the event
-            self.reader.events.append(Event(len(self.reader.events) + 1, now(), ENDED, data).as_json())
+            self.reader.events.append(Event(len(self.reader.events) + 1, get_timestamp(), ENDED, data).as_json())
 
 
 def kill(child: subprocess.Popen[bytes]) -> None:

@@ -21,12 +21,12 @@ from ..jobs.delivery import BEAT
 from ..jobs.parent_death import die_with_parent
 from ..jobs.supervisor import Attempt
 from ..prove.benchmarks.results import RESULTS
-from ..prove.events import now
+from ..prove.events import get_timestamp
 from . import slots
-from .capabilities import able
-from .compatibility import MOST_SKEW, SKEWED, skew, versions
+from .capabilities import detect_capabilities
+from .compatibility import MOST_SKEW, SKEWED, measure_clock_skew, versions
 from .file_sync import OUT, bring
-from .http_client import Away, Line, NotTaken, Refused
+from .http_client import Line, NotTaken, SiteUnavailableError, WorkerRefusedError
 from .http_event_sink import HttpSink
 
 EVERY = 3.0  # seconds between two requests for work
@@ -60,56 +60,63 @@ def main() -> int:
         if slots.PARENT in os.environ:
             die_with_parent(int(os.environ[slots.PARENT]))
         return work(line, data, closing)
-    except (Refused, OSError) as error:
+    except (WorkerRefusedError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
 
 
 def work(line: Line, data: Path, closing: threading.Event) -> int:
-    """Do one job after another until asked to stop. Raises Refused."""
-    known = {**worker_info.machine(["training"], slots.of_all()), **able(data), **slots.get_shared_info()}
-    name, drains = joined(line, known, closing), False
+    """Do one job after another until asked to stop. Raises WorkerRefusedError."""
+    known = {
+        **worker_info.machine(["training"], slots.of_all()),
+        **detect_capabilities(data),
+        **slots.get_shared_info(),
+    }
+    name, drains = register_worker(line, known, closing), False
     while not closing.is_set():
         try:
-            told = {**known, **able(data), **worker_info.load()}
-            order = line.request("next/", {"facts": told, "versions": versions(), "time": now()})
+            facts = {**known, **detect_capabilities(data), **worker_info.load()}
+            order = line.request("next/", {"facts": facts, "versions": versions(), "time": get_timestamp()})
             if "job" in order:
-                do(line, data / "jobs", name, order, known, closing)
+                run_attempt(line, data / "jobs", name, order, known, closing)
                 continue
             if order.get("draining") and not drains:
                 print(
                     "Draining, as requested on the site: this worker takes no more jobs. It can be stopped.", flush=True
                 )
             drains = bool(order.get("draining"))
-        except (Away, NotTaken) as error:
+        except (SiteUnavailableError, NotTaken) as error:
             print(f"{error} Retrying.", flush=True)
         closing.wait(EVERY)
-    with suppress(Away, NotTaken):
+    with suppress(SiteUnavailableError, NotTaken):
         line.request("goodbye/", {})
     return 0
 
 
-def joined(line: Line, known: dict[str, Any], closing: threading.Event) -> str:
-    """Register this machine and return its name on the site, waiting for a site that is down. Raises Refused."""
+def register_worker(line: Line, known: dict[str, Any], closing: threading.Event) -> str:
+    """Register this machine and return its name on the site, waiting for a site that is down.
+
+    Raises WorkerRefusedError.
+    """
     while True:
         try:
-            heard = line.request("hello/", {"facts": known, "versions": versions(), "time": now()})
+            heard = line.request("hello/", {"facts": known, "versions": versions(), "time": get_timestamp()})
             break
-        except Away as error:
+        except SiteUnavailableError as error:
             print(f"{error} Retrying.", flush=True)
             if closing.wait(EVERY):
-                raise Refused("Stopped before the site answered.") from None
-    if (behind := skew(heard["time"])) > MOST_SKEW:
-        raise Refused(SKEWED.format(behind))
+                raise WorkerRefusedError("Stopped before the site answered.") from None
+    if (behind := measure_clock_skew(heard["time"])) > MOST_SKEW:
+        raise WorkerRefusedError(SKEWED.format(behind))
     gpus = ", ".join(gpu["name"] for gpu in known["gpus"]) or f"{known['cores']} cores, no GPU"
     print(f"Joined {heard['team']} as {heard['worker']}: {gpus}. Versions and clock match the site's.", flush=True)
     return str(heard["worker"])
 
 
-def do(
+def run_attempt(
     line: Line, jobs: Path, name: str, order: dict[str, Any], known: dict[str, Any], closing: threading.Event
 ) -> None:
-    """Run one attempt of a job. Raises Refused after the attempt was released."""
+    """Run one attempt of a job. Raises WorkerRefusedError after the attempt was released."""
     files = order.pop("files")
     print(f"{order['kind']} {order['job']}, attempt {order['attempt']}", flush=True)
     folder = jobs / order["job"]
@@ -120,7 +127,7 @@ def do(
         tellings.append(HttpSink(line, known, job, attempt, reader))
         return tellings[-1]
 
-    with beating(line, order, known):
+    with sending_heartbeats(line, order, known):
         bring(line, jobs, order, files)
     attempt = Attempt(None, jobs, **order, closing=closing.is_set, worker=name, delivery=make_sink)
     try:
@@ -133,13 +140,13 @@ def do(
 
 
 @contextmanager
-def beating(line: Line, order: dict[str, Any], known: dict[str, Any]) -> Iterator[None]:
+def sending_heartbeats(line: Line, order: dict[str, Any], known: dict[str, Any]) -> Iterator[None]:
     """Send heartbeats for an attempt while its files are transferred, which may take long."""
     over = threading.Event()
 
     def beat() -> None:
         while not over.wait(BEAT):
-            with suppress(Away, NotTaken, Refused):
+            with suppress(SiteUnavailableError, NotTaken, WorkerRefusedError):
                 line.request("tell/", {"job": order["job"], "attempt": order["attempt"], "events": [], "facts": known})
 
     thread = threading.Thread(target=beat, daemon=True)

@@ -12,8 +12,12 @@ from ..prove.models import model_folders
 ASKS_AN_ENDPOINT = {"tau2"}  # there a model plays the user, through an endpoint of the site
 
 
-def able(data: Path) -> dict[str, Any]:
+def detect_capabilities(data: Path) -> dict[str, Any]:
     """Return `benchmarks` (names), `models` (names) and `vllm` (whether it is installed)."""
     root = data / "benchmarks"
-    there = [one.name for one in KNOWN.values() if one.name not in ASKS_AN_ENDPOINT and not one.missing(root)]
+    there = [
+        one.name
+        for one in KNOWN.values()
+        if one.name not in ASKS_AN_ENDPOINT and not one.describe_missing_requirement(root)
+    ]
     return {"benchmarks": there, "models": sorted(model_folders(data)), "vllm": find_spec("vllm") is not None}

@@ -22,16 +22,16 @@ def versions() -> dict[str, str]:
 
     The result of the first call is cached, because the code on disk may change while this process runs.
     """
-    return {"code": code_digest(ROOT, ROOMS), **{name: installed(name) for name in PINS}}
+    return {"code": code_digest(ROOT, ROOMS), **{name: get_package_version(name) for name in PINS}}
 
 
-def skew(theirs: str) -> float:
+def measure_clock_skew(theirs: str) -> float:
     """Return the seconds between a time in ISO 8601 and this machine's clock. Raises ValueError."""
-    told = datetime.fromisoformat(theirs)
-    return abs((datetime.now(UTC) - (told if told.tzinfo else told.replace(tzinfo=UTC))).total_seconds())
+    time = datetime.fromisoformat(theirs)
+    return abs((datetime.now(UTC) - (time if time.tzinfo else time.replace(tzinfo=UTC))).total_seconds())
 
 
-def installed(name: str) -> str:
+def get_package_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..jobs.console import LOG
-from ..jobs.job_context import Refused as NotHere
+from ..jobs.job_context import JobRefusedError as NotHere
 from ..jobs.policies import policy_folder
-from .http_client import Away, Line, NotTaken, Refused
+from .http_client import Line, NotTaken, SiteUnavailableError, WorkerRefusedError
 
 OUT = "out"
 LAST = "progress.json"  # the last file of a checkpoint, which makes it complete
@@ -24,60 +24,63 @@ SMALL, GROWN = 1 << 20, 1.1  # a larger file is sent again once it has grown by 
 def bring(line: Line, jobs: Path, order: dict[str, Any], files: Sequence[dict[str, Any]]) -> None:
     """Fetch the job's files that are missing or differ here; files of no job are stored beside the jobs.
 
-    Raises Refused, Away, NotTaken and OSError.
+    Raises WorkerRefusedError, Away, NotTaken and OSError.
     """
     for each in files:
         target = (jobs / each["job"] if each["job"] else jobs.parent) / each["name"]
-        asked = {"at": order["job"], "attempt": order["attempt"], "job": each["job"], "name": each["name"]}
+        query = {"at": order["job"], "attempt": order["attempt"], "job": each["job"], "name": each["name"]}
         if each.get("base"):
-            line.fetch(there := target.with_name(f".{target.name}"), **asked)
+            line.fetch(there := target.with_name(f".{target.name}"), **query)
             ground(there, target, str(each["base"]), jobs)
         elif each["job"] in ("", order["job"]) or not target.is_file() or target.stat().st_size != each["size"]:
-            line.fetch(target, **asked)
+            line.fetch(target, **query)
 
 
 def ground(there: Path, target: Path, base: str, jobs: Path) -> None:
     """Set the local folder of the base model in an adapter's configuration; the work reports a missing base."""
-    told = json.loads(there.read_bytes())
+    config = json.loads(there.read_bytes())
     try:
-        told["base_model_name_or_path"] = str(policy_folder(base, jobs))
+        config["base_model_name_or_path"] = str(policy_folder(base, jobs))
     except NotHere as error:
         print(error, flush=True)
-    there.write_text(json.dumps(told), "utf-8")
+    there.write_text(json.dumps(config), "utf-8")
     there.replace(target)
 
 
 class Mirror(threading.Thread):
     """Thread that mirrors the results of an attempt to the site, with retries while the site does not answer.
 
-    Once the attempt is `over`, `whole` tells whether the site has everything.
+    Once the attempt is `over`, `complete` says whether the site has everything.
     """
 
     def __init__(self, line: Line, folder: Path, attempt: int):
         super().__init__(name="mirror", daemon=True)
         self.line, self.folder, self.attempt = line, folder, attempt
         self.sent: dict[str, tuple[int, int]] = {}
-        self.closing, self.over, self.whole = threading.Event(), threading.Event(), threading.Event()
+        self.closing, self.over, self.complete = threading.Event(), threading.Event(), threading.Event()
 
     def run(self) -> None:
         while not self.closing.is_set():
             over = self.over.wait(EVERY)
-            if self.look(over) and over:
-                self.whole.set()
+            if self.sync_results(over) and over:
+                self.complete.set()
                 return
             if over:
                 self.closing.wait(EVERY)
 
-    def look(self, over: bool) -> bool:
+    def sync_results(self, over: bool) -> bool:
         """Send new results. Return whether that worked; once the attempt is over, the site then has everything."""
         try:
             self.send_new(over)
-        except (Away, NotTaken, Refused, OSError):
+        except (SiteUnavailableError, NotTaken, WorkerRefusedError, OSError):
             return False
         return True
 
     def send_new(self, over: bool) -> None:
-        """Send new results, report deleted ones. Raises Away, NotTaken, Refused and OSError, as for a vanished file."""
+        """Send new results, report deleted ones.
+
+        Raises Away, NotTaken, WorkerRefusedError and OSError, as for a vanished file.
+        """
         about = {"job": self.folder.name, "attempt": self.attempt}
         names = self.names()
         for name in names:

@@ -16,11 +16,11 @@ CHUNK = 1 << 20
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-class Refused(Exception):
+class WorkerRefusedError(Exception):
     """Refusal of this machine by the site; the message says why and what to do."""
 
 
-class Away(Exception):
+class SiteUnavailableError(Exception):
     """Failure of the site to answer, or to answer at the moment."""
 
 
@@ -37,33 +37,38 @@ class Stay(HTTPRedirectHandler):
 
 class Line:
     def __init__(self, url: str, token: str):
-        """Raises Refused for a URL to which the token must not be sent."""
+        """Raises WorkerRefusedError for a URL to which the token must not be sent."""
         parts = urlsplit(url)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
-            raise Refused(f"{url} is not an https URL. Tokens are sent only over https, except to this machine itself.")
+            raise WorkerRefusedError(
+                f"{url} is not an https URL. Tokens are sent only over https, except to this machine itself."
+            )
         self.url, self.token = url.rstrip("/") + "/", token
         self.opener = build_opener(Stay)
 
-    def request(self, path: str, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a JSON request and return the response. Raises Refused, Away and NotTaken."""
+    def request(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a JSON request and return the response. Raises WorkerRefusedError, Away and NotTaken."""
         headers = {"Content-Type": "application/json"}
-        with self.open(Request(self.address(path), json.dumps(told).encode(), headers, method="POST")) as answer:
+        with self.open(Request(self.address(path), json.dumps(body).encode(), headers, method="POST")) as answer:
             try:
                 return dict(json.load(answer))
             except ValueError:
-                raise Away(f"{self.url} answers, but is not a PROVE Studio site.") from None
+                raise SiteUnavailableError(f"{self.url} answers, but is not a PROVE Studio site.") from None
 
-    def fetch(self, target: Path, **asked: Any) -> None:
-        """Fetch a file from the site, completely or not at all. Raises Refused, Away, NotTaken and OSError."""
+    def fetch(self, target: Path, **query: Any) -> None:
+        """Fetch a file from the site, completely or not at all.
+
+        Raises WorkerRefusedError, Away, NotTaken and OSError.
+        """
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(target.name + ".partial")
-        with self.open(Request(self.address("file/", **asked))) as answer, draft.open("wb") as file:
+        with self.open(Request(self.address("file/", **query))) as answer, draft.open("wb") as file:
             while piece := answer.read(CHUNK):
                 file.write(piece)
         draft.replace(target)
 
-    def send(self, file: Path, **asked: Any) -> None:
-        """Send a file to the site in chunks. Raises Refused, Away, NotTaken and OSError."""
+    def send(self, file: Path, **query: Any) -> None:
+        """Send a file to the site in chunks. Raises WorkerRefusedError, Away, NotTaken and OSError."""
         at = 0
         with file.open("rb") as source:
             size = source.seek(0, 2)
@@ -71,7 +76,7 @@ class Line:
             while True:
                 piece = source.read(min(PIECE, size - at))
                 last = at + len(piece) >= size or not piece
-                address = self.address("result/", **asked, at=at, last=int(last))
+                address = self.address("result/", **query, at=at, last=int(last))
                 headers = {"Content-Type": "application/octet-stream"}
                 with self.open(Request(address, piece, headers, method="POST")) as answer:
                     answer.read()
@@ -79,8 +84,8 @@ class Line:
                 if last:
                     return
 
-    def address(self, path: str, **asked: Any) -> str:
-        return urljoin(self.url, f"worker/{path}") + (f"?{urlencode(asked)}" if asked else "")
+    def address(self, path: str, **query: Any) -> str:
+        return urljoin(self.url, f"worker/{path}") + (f"?{urlencode(query)}" if query else "")
 
     def open(self, request: Request) -> Any:
         request.add_header("Authorization", f"Bearer {self.token}")
@@ -89,10 +94,10 @@ class Line:
         except HTTPError as error:
             why = reason(error)
             if error.code in (401, 409):
-                raise Refused(why) from None
-            raise (Away if error.code >= 500 else NotTaken)(why) from None
+                raise WorkerRefusedError(why) from None
+            raise (SiteUnavailableError if error.code >= 500 else NotTaken)(why) from None
         except (URLError, OSError) as error:
-            raise Away(f"{self.url} does not answer: {getattr(error, 'reason', error)}") from None
+            raise SiteUnavailableError(f"{self.url} does not answer: {getattr(error, 'reason', error)}") from None
 
 
 def reason(error: HTTPError) -> str:

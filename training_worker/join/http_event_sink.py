@@ -10,7 +10,7 @@ from .. import worker_info
 from ..jobs.delivery import BEAT, Delivery, Word
 from ..jobs.spool import ENDED, SpoolReader
 from .file_sync import Mirror
-from .http_client import Away, Line, NotTaken, Refused
+from .http_client import Line, NotTaken, SiteUnavailableError, WorkerRefusedError
 
 
 class HttpSink(Delivery):
@@ -22,7 +22,7 @@ class HttpSink(Delivery):
         self.sent_at = -BEAT
         self.advanced_at = time.monotonic()
         self.heard = Word(attempt, 0, "")
-        self.refused: Refused | None = None
+        self.refused: WorkerRefusedError | None = None
         self.mirror = Mirror(line, Path(reader.path).parent, attempt)
         self.mirror.start()
 
@@ -40,18 +40,18 @@ class HttpSink(Delivery):
         self.sent_at = time.monotonic()
         if self.reader.ended:
             self.mirror.over.set()
-            events = events if self.mirror.whole.is_set() else [one for one in events if one["kind"] != ENDED]
-        told = {
+            events = events if self.mirror.complete.is_set() else [one for one in events if one["kind"] != ENDED]
+        body = {
             "job": self.job,
             "attempt": self.attempt,
             "events": events,
             "facts": {**self.known, **worker_info.load()},
         }
         try:
-            heard = self.line.request("tell/", told)
+            heard = self.line.request("tell/", body)
             self.heard = Word(int(heard["attempt"]), int(heard["seq"]), str(heard["stop"]))
             self.sent += len(events)
-        except Refused as error:
+        except WorkerRefusedError as error:
             self.refused, self.heard = error, Word(self.attempt + 1, 0, "now")
-        except (Away, NotTaken, KeyError, ValueError):
+        except (SiteUnavailableError, NotTaken, KeyError, ValueError):
             return  # it is sent again later

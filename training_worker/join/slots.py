@@ -21,7 +21,7 @@ EVERY = 0.5  # seconds between two checks of the slots
 def serve(url: str, token: str, number: int, closing: threading.Event) -> int:
     """Run the slots until asked to stop, or until one of them ends. Return the largest of their exit codes."""
     devices = devices_here()
-    running = [started(url, token, number, share) for share in shares(devices, number)]
+    running = [start_slot(url, token, number, share) for share in shares(devices, number)]
     while not closing.wait(EVERY) and all(one.poll() is None for one in running):
         pass
     for one in running:
@@ -30,7 +30,7 @@ def serve(url: str, token: str, number: int, closing: threading.Event) -> int:
     return max(abs(one.wait()) for one in running)
 
 
-def started(url: str, token: str, number: int, share: Sequence[str]) -> subprocess.Popen[bytes]:
+def start_slot(url: str, token: str, number: int, share: Sequence[str]) -> subprocess.Popen[bytes]:
     given = {TOKEN: token, PARENT: str(os.getpid()), SLOTS: str(number)}
     given |= {VISIBLE: ",".join(share)} if share else {}
     command = [sys.executable, "-m", "training_worker.join", url]

@@ -21,8 +21,8 @@ def advantages(rewards: Sequence[float | None], group: int, scale: Scale) -> lis
     Standard deviations are of a sample (n - 1); `batch` uses that of all rewards of the groups without a missing one.
     """
     groups = [list(rewards[i : i + group]) for i in range(0, len(rewards), group)]
-    whole = [[reward for reward in members if reward is not None] for members in groups if None not in members]
-    batch = deviation([reward for members in whole for reward in members])
+    complete = [[reward for reward in members if reward is not None] for members in groups if None not in members]
+    batch = deviation([reward for members in complete for reward in members])
     found: list[float | None] = []
     for members in groups:
         known = [reward for reward in members if reward is not None]

@@ -15,8 +15,8 @@ from .formats.one_call import MAX_DEPTH, depth, parse_call
 from .trajectory import Message
 
 __all__ = [
-    "CALL", "HERMES", "MAX_DEPTH", "ChatModel", "Format", "Hermes", "Scripted", "depth", "parse_call", "parse_calls",
-    "write_calls",
+    "CALL", "HERMES", "MAX_DEPTH", "ChatModel", "Format", "Hermes", "ScriptedModel", "depth", "parse_call",
+    "parse_calls", "write_calls",
 ]  # fmt: skip
 
 
@@ -27,7 +27,7 @@ class ChatModel(Protocol):
         """Return the assistant's next text."""
 
 
-class Scripted:
+class ScriptedModel:
     """A chat model that returns the given texts in order, as a test double."""
 
     def __init__(self, texts: Iterable[str]):

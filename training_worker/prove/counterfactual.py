@@ -23,7 +23,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Moved:
+class ReplayedCall:
     """A call of the edited rollout with its original; `before` is None for the call that replaces another."""
 
     number: int
@@ -40,18 +40,18 @@ class Moved:
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """Both rollouts, executed and scored on the current servers. `kept` pairs the calls of both, by position."""
+    """Both rollouts, executed and scored on the current servers. `pairs` links the calls of both, by position."""
 
     before: Rollout
     after: Rollout
-    kept: tuple[tuple[int, int], ...]
+    pairs: tuple[tuple[int, int], ...]
 
     @property
-    def calls(self) -> tuple[Moved, ...]:
+    def calls(self) -> tuple[ReplayedCall, ...]:
         """Return the calls of the edited rollout, each with its original."""
-        was = {now: then for then, now in self.kept}
+        was = {now: then for then, now in self.pairs}
         made = enumerate(self.after.calls)
-        return tuple(Moved(at + 1, call, self.before.calls[was[at]] if at in was else None) for at, call in made)
+        return tuple(ReplayedCall(at + 1, call, self.before.calls[was[at]] if at in was else None) for at, call in made)
 
 
 class ReplayFormat(Hermes):
@@ -70,14 +70,14 @@ def counterfactual(example: Example, rollout: Rollout, edit: Edit, config: Rewar
     Argument values that came from earlier results, such as ids, are not adapted. Raises StaleExample, NotCertified and
     NotLive, as `Attempt` does.
     """
-    kept = [at for at in range(len(rollout.calls)) if edit.instead is not None or at != edit.position]
-    pairs = tuple((then, now) for now, then in enumerate(kept) if then != edit.position)
+    positions = [at for at in range(len(rollout.calls)) if edit.instead is not None or at != edit.position]
+    pairs = tuple((then, now) for now, then in enumerate(positions) if then != edit.position)
     before = rerun(example, rollout, rollout.calls, config)
-    after = rerun(example, rollout, list(edited(rollout.calls, edit)), config)
+    after = rerun(example, rollout, list(apply_edit(rollout.calls, edit)), config)
     return Counterfactual(before, after, tuple(pair for pair in pairs if pair[1] < len(after.calls)))
 
 
-def edited(calls: Sequence[ExecutedCall], edit: Edit) -> list[ExecutedCall]:
+def apply_edit(calls: Sequence[ExecutedCall], edit: Edit) -> list[ExecutedCall]:
     """Return the calls with the edit applied; a removed call leaves no gap."""
     found = []
     for at, made in enumerate(calls):
@@ -94,7 +94,7 @@ def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], con
     An assistant turn that lost all of its calls is skipped, because a turn without calls ends the user's turn.
     """
     texts = [message.content for message in rollout.transcript if message.role == "assistant"]
-    asked = {made.turn for made in rollout.calls}
+    turns = {made.turn for made in rollout.calls}
     given = {at: [made.call for made in calls if made.turn == at] for at in range(len(texts))}
     users = sum(message.role == "user" for message in rollout.transcript)
     limits = Limits(assistant_turns=UNBOUND, calls=UNBOUND, user_turns=max(1, users))
@@ -102,7 +102,7 @@ def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], con
     for at in range(len(texts)):
         if attempt.over:
             break
-        if given[at] or at not in asked:
+        if given[at] or at not in turns:
             attempt.answer(str(at), truncated=never_run(rollout, at))
     if not attempt.over:
         attempt.end, attempt.failed_at = rollout.end, rollout.failed_at

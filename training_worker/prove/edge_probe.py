@@ -14,7 +14,7 @@ from .synthesis.sampler import Context, sample
 
 WORLD_SEEDS = range(900_000_000, 900_000_006)
 """Seeds of the worlds in which edges are proven; no conversation is synthesized in them."""
-WORLDS_KEPT = 32  # a small cache is enough, because pairs of the same servers are processed together
+WORLD_CACHE_SIZE = 32  # a small cache is enough, because pairs of the same servers are processed together
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def run_of(session: Session[Any] | World, name: str, arguments: str | dict[str, 
     return Run(given, reply.ok, reply.text, before, session.digest())
 
 
-@lru_cache(maxsize=WORLDS_KEPT)
+@lru_cache(maxsize=WORLD_CACHE_SIZE)
 def laboratory(seed: int, servers: tuple[str, ...]) -> tuple[World, Context]:
     """Return a world of some servers in which edges are proven, and the values its read-only tools return."""
     world = World.open(seed, servers, "small")

@@ -45,7 +45,7 @@ class InvalidEvent(ValueError):
 
 
 @more
-class Started(TypedDict):
+class JobStart(TypedDict):
     host: NotRequired[str]
     pid: NotRequired[int]
     device: NotRequired[str]
@@ -130,14 +130,14 @@ class Items(TypedDict):
     items: list[Item]
 
 
-class Ended(TypedDict):
+class JobEnd(TypedDict):
     state: str
     error: str
     result: dict[str, Any]
 
 
 @more
-class Paired(TypedDict):
+class EvalComparison(TypedDict):
     before: Value
     after: Value
     difference: Value
@@ -166,7 +166,7 @@ class Line(TypedDict):
 
 
 @more
-class Compared(TypedDict):
+class PolicyComparison(TypedDict):
     """A comparison of two policies; `before` and `after` start with the reward and end with the success rate."""
 
     before: Annotated[list[Value], Field(min_length=2)]
@@ -185,8 +185,8 @@ class ComparedSlice(TypedDict):
     by: str
     name: str
     examples: Count
-    sampled: Compared
-    greedy: Compared
+    sampled: PolicyComparison
+    greedy: PolicyComparison
 
 
 @more
@@ -202,20 +202,20 @@ class Trial(TypedDict):
 
 
 DATA: Mapping[Kind, Any] = {
-    "started": Started,
+    "started": JobStart,
     "progress": Progress,
     "rollouts": Rollouts,
     "rewound": AtStep,
     "checkpoint": Checkpoint,
     "storage": Storage,
     "items": Items,
-    "ended": Ended,
+    "ended": JobEnd,
 }
 RESULT: Mapping[str, Any] = {  # the parts of a training run's result that pages show
     "before": list[Line],
     "after": list[Line],
-    "sampled": Paired,
-    "greedy": Paired,
+    "sampled": EvalComparison,
+    "greedy": EvalComparison,
     "slices": list[ComparedSlice],
 }
 OTHER_METRICS: Mapping[str, Any] = {TOOLS: dict[str, Calls], "slices": list[Slice], ODD: dict[str, str]}
@@ -224,8 +224,8 @@ OTHER_METRICS: Mapping[str, Any] = {TOOLS: dict[str, Calls], "slices": list[Slic
 def check_event(number: Any, kind: Any, data: Any) -> None:
     """Check the data of an event of this kind. Raises InvalidEvent."""
     if kind not in KINDS:
-        raise InvalidEvent(f"Event {clipped(number)}: unknown event kind {clipped(kind)!r}.")
-    about = f"Event {clipped(number)} ({kind})"
+        raise InvalidEvent(f"Event {quote_value(number)}: unknown event kind {quote_value(kind)!r}.")
+    about = f"Event {quote_value(number)} ({kind})"
     if not isinstance(data, dict):
         raise InvalidEvent(f"{about}: data must be an object.")
     check_text(about, "", data)
@@ -279,7 +279,7 @@ def check(about: str, where: str, form: Any, value: Any) -> None:
     except ValidationError as why:
         first = why.errors()[0]
         place = ".".join(str(part) for part in (where, *first["loc"]) if part != "")
-        raise InvalidEvent(f"{about}, field {clipped(place) or 'data'}: {first['msg']}.") from None
+        raise InvalidEvent(f"{about}, field {quote_value(place) or 'data'}: {first['msg']}.") from None
 
 
 def check_metrics(about: str, data: dict[str, Any]) -> None:
@@ -291,9 +291,9 @@ def check_metrics(about: str, data: dict[str, Any]) -> None:
         if name in OTHER_METRICS:
             check(about, name, OTHER_METRICS[name], value)
         elif value is not None and not isinstance(value, int | float):
-            raise InvalidEvent(f"{about}, field {clipped(name)}: a metric must be a number or null.")
+            raise InvalidEvent(f"{about}, field {quote_value(name)}: a metric must be a number or null.")
     if odd := [word for word in data.get(ODD, {}).values() if word not in WORDS]:
-        raise InvalidEvent(f"{about}, field {ODD}: {clipped(odd[0])!r} is not one of {', '.join(WORDS)}.")
+        raise InvalidEvent(f"{about}, field {ODD}: {quote_value(odd[0])!r} is not one of {', '.join(WORDS)}.")
 
 
 def check_rollouts(about: str, data: dict[str, Any]) -> None:
@@ -311,29 +311,31 @@ def check_rollouts(about: str, data: dict[str, Any]) -> None:
             if words and len(words) != len(tools):
                 raise InvalidEvent(f"{about}, field groups.{place}.outcomes: must have one entry per call.")
             if unknown := [word for word in words if word not in OUTCOMES]:
-                raise InvalidEvent(f"{about}, field groups.{place}.outcomes: unknown outcome {clipped(unknown[0])!r}.")
+                raise InvalidEvent(
+                    f"{about}, field groups.{place}.outcomes: unknown outcome {quote_value(unknown[0])!r}."
+                )
 
 
 def check_text(about: str, where: str, value: Any, depth: int = 0) -> None:
     """Check that a value can be stored and shown: nesting, text length and encoding, and the size of numbers."""
     if depth > DEEPEST:
-        raise InvalidEvent(f"{about}, field {clipped(where)}: nested more than {DEEPEST} levels deep.")
+        raise InvalidEvent(f"{about}, field {quote_value(where)}: nested more than {DEEPEST} levels deep.")
     match value:
         case str() if "\0" in value or len(value) > LONGEST_TEXT or not encodable(value):
             raise InvalidEvent(
-                f"{about}, field {clipped(where)}: text must have at most {LONGEST_TEXT:,} characters and no null "
+                f"{about}, field {quote_value(where)}: text must have at most {LONGEST_TEXT:,} characters and no null "
                 "bytes or lone surrogates."
             )
         case int():
             try:
                 float(value)
             except OverflowError:
-                raise InvalidEvent(f"{about}, field {clipped(where)}: the number is too large.") from None
+                raise InvalidEvent(f"{about}, field {quote_value(where)}: the number is too large.") from None
         case dict():
             for name, inner in value.items():
                 if not isinstance(name, str) or len(name) > LONGEST_NAME:
                     raise InvalidEvent(
-                        f"{about}, field {clipped(where)}: a name must have at most {LONGEST_NAME} characters."
+                        f"{about}, field {quote_value(where)}: a name must have at most {LONGEST_NAME} characters."
                     )
                 check_text(about, f"{where}, a name in it", name)
                 check_text(about, f"{where}.{name}".lstrip("."), inner, depth + 1)
@@ -350,6 +352,6 @@ def encodable(text: str) -> bool:
     return True
 
 
-def clipped(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """Return an external value as an error message quotes it: short and in ASCII."""
     return str(value)[:80].encode("ascii", "backslashreplace").decode()

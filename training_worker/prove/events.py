@@ -42,5 +42,5 @@ class Event:
         return asdict(self)
 
 
-def now() -> str:
+def get_timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")

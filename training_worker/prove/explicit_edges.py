@@ -1,9 +1,9 @@
 """Explicit dependency edges, proven by running two tools in forked sessions: tool B needs a value that tool A returns.
 
 A pair (A, B) is a candidate if A's result has an id type that a parameter of B requires, or a plain value under the
-field that such a parameter is marked with (`kit.Seen`): a seat, a city, a promo code. It is proven if B, in a fork,
-succeeds with a value from A and fails with a value from another world. (Paper, section 2, step 1, which asks a language
-model about each pair instead.)
+field that such a parameter is marked with (`kit.ObservedField`): a seat, a city, a promo code. It is proven if B, in a
+fork, succeeds with a value from A and fails with a value from another world. (Paper, section 2, step 1, which asks a
+language model about each pair instead.)
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .synthesis.sampler import Context, NothingFits, fill
 
 TRIES_PER_WORLD = 6
 FOREIGN_VALUES = 3  # try several plain values of another world, because one of them may be valid in this world too
-GIVINGS_KEPT = 500
+OUTPUT_CACHE_SIZE = 500
 NOTHING = "[]"
 
 
 @dataclass(frozen=True)
-class Giving:
+class ProducerResult:
     """The effect of the first tool: the world after its call, and the ids and plain values of its result."""
 
     after: World
@@ -37,12 +37,12 @@ class Giving:
     values: list[tuple[str, Any]]
 
 
-@lru_cache(maxsize=GIVINGS_KEPT)
-def giving(seed: int, servers: tuple[str, ...], name: str, arguments: str) -> Giving | None:
+@lru_cache(maxsize=OUTPUT_CACHE_SIZE)
+def run_producer(seed: int, servers: tuple[str, ...], name: str, arguments: str) -> ProducerResult | None:
     """Run a tool in a fork of a probe world; None if it fails. Cached, because many pairs start with the same call."""
     after = laboratory(seed, servers)[0].fork()
     reply = after.call(name, arguments)
-    return Giving(after, find_entity_refs(name, reply.data), list(values_in(reply.data))) if reply.ok else None
+    return ProducerResult(after, find_entity_refs(name, reply.data), list(values_in(reply.data))) if reply.ok else None
 
 
 @dataclass(frozen=True)
@@ -62,20 +62,20 @@ class Candidate:
     def servers(self) -> tuple[str, ...]:
         return tuple(sorted({TOOLS[name][0].name for name in (self.giver, self.taker)}))
 
-    def values(self, arguments: dict[str, Any], giving: Giving) -> list[str]:
+    def values(self, arguments: dict[str, Any], giving: ProducerResult) -> list[str]:
         """Return the values that A returned, without texts that A was called with, which the user already knew."""
         if not self.plain:
             return [found.id for found in giving.ids if found.type == self.of]
-        shown = (value for name, value in giving.values if name == self.of and isinstance(value, str))
-        return [value for value in dict.fromkeys(shown) if value not in arguments.values()]
+        values = (value for name, value in giving.values if name == self.of and isinstance(value, str))
+        return [value for value in dict.fromkeys(values) if value not in arguments.values()]
 
-    def served(self, reply: Reply) -> bool:
+    def has_succeeded(self, reply: Reply) -> bool:
         """Return whether B succeeded; a search by a plain value that finds nothing counts as failed."""
         return reply.ok and not (self.plain and reply.text == NOTHING)
 
     def turned_away(self, reply: Reply) -> bool:
         """Return whether B did not know the value; a schema violation does not count, as it proves no dependency."""
-        return not self.served(reply) and (reply.ok or reply.data["error"] != "invalid_arguments")
+        return not self.has_succeeded(reply) and (reply.ok or reply.data["error"] != "invalid_arguments")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Proof:
 def candidates(tools: Iterable[Tool]) -> list[Candidate]:
     """Return every pair in which A's result has a value for a required parameter of B: ids first, then plain values."""
     known = list(tools)
-    shown = {tool.name: fields_in(tool.result_type) for tool in known}
+    fields = {tool.name: fields_in(tool.result_type) for tool in known}
     needed = [(b, parameter) for b in known for parameter in b.required]
     by_id = [
         Candidate(a.name, b.name, parameter, b.ids[parameter])
@@ -108,7 +108,7 @@ def candidates(tools: Iterable[Tool]) -> list[Candidate]:
         for b, parameter in needed
         if parameter in b.seen and parameter not in b.sensitive
         for a in known
-        if a is not b and b.seen[parameter] in shown[a.name]
+        if a is not b and b.seen[parameter] in fields[a.name]
     ]
     return by_id + by_value
 
@@ -128,8 +128,8 @@ def prove(candidate: Candidate) -> Proof | None:
 
 def extras(tool: Tool) -> tuple[str, ...]:
     """Return the optional parameters that are neither ids nor sensitive: a tool may need one of several."""
-    kept = set(tool.required) | set(tool.ids) | tool.sensitive
-    return tuple(name for name in tool.input_schema["properties"] if name not in kept)
+    needed = set(tool.required) | set(tool.ids) | tool.sensitive
+    return tuple(name for name in tool.input_schema["properties"] if name not in needed)
 
 
 def attempt(
@@ -139,7 +139,7 @@ def attempt(
     a, b, parameter = TOOLS[candidate.giver][1], TOOLS[candidate.taker][1], candidate.parameter
     try:
         first = fill(a, {}, context, draw, opening)
-        gave = giving(seed, candidate.servers, a.name, json.dumps(first, ensure_ascii=False))
+        gave = run_producer(seed, candidate.servers, a.name, json.dumps(first, ensure_ascii=False))
         given = candidate.values(first, gave) if gave else []
         if not gave or not given:
             return None
@@ -147,7 +147,7 @@ def attempt(
         own = fill(b, {parameter: as_taken(b, parameter, draw.choice(given))}, context, draw, after, optional)
     except NothingFits:
         return None
-    if not candidate.served(after.fork().call(b.name, own)):
+    if not candidate.has_succeeded(after.fork().call(b.name, own)):
         return None
     for value in foreign(candidate, seed, context):
         other = own | {parameter: as_taken(b, parameter, value)}
@@ -174,7 +174,7 @@ def taken_down(candidate: Candidate, seed: int, opening: World, calls: tuple[dic
     producer = run_of(after, candidate.giver, first)
     with_output, with_foreign = (run_of(after.fork(), candidate.taker, given) for given in (own, other))
     without = run_of(before, candidate.taker, own)
-    created = not candidate.served(Reply(without.ok, without.text))
+    created = not candidate.has_succeeded(Reply(without.ok, without.text))
     return Proof(seed, producer, with_output, with_foreign, without, created)
 
 

@@ -21,12 +21,12 @@ import networkx as nx
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 
 from .explicit_edges import Candidate, Proof, candidates, prove
-from .implicit_edges import Enabling, enablings
+from .implicit_edges import ImplicitEdgeProof, enablings
 from .process_pool import spread
 
 FORMAT = 3  # increased when the meaning of an edge changes, so that no older cached graph is used
 PAIRS_PER_PROCESS = 1_000  # proving fewer pairs takes less time than starting another process
-Enablings = dict[tuple[str, str], Enabling]
+Enablings = dict[tuple[str, str], ImplicitEdgeProof]
 Task = tuple[Candidate, ...] | str  # pairs of the same servers; or a server whose implicit edges are searched
 
 
@@ -47,9 +47,9 @@ def build(
         graph.add_node(name, server=server.name, writes=tool.writes)
     pairs = candidates(tool for _, tool in tools.values())
     proofs, found = dict[Candidate, Proof | None](), dict[str, Enablings]()
-    asked, total = tasks(pairs, servers), len(pairs) + len(servers)
+    queue, total = tasks(pairs, servers), len(pairs) + len(servers)
     processes = processes or min(os.cpu_count() or 1, 1 + len(pairs) // PAIRS_PER_PROCESS)
-    for task, result in zip(asked, spread(done_of, asked, processes), strict=True):
+    for task, result in zip(queue, spread(done_of, queue, processes), strict=True):
         proofs |= zip(task, result, strict=True) if isinstance(task, tuple) else ()
         found |= {task: result} if isinstance(task, str) else {}
         progress(len(proofs) + len(found), total)
@@ -89,10 +89,10 @@ def edge(graph: nx.DiGraph, names: tuple[str, str], kind: str) -> dict[str, Any]
     return data
 
 
-def as_json(evidence: Enabling) -> dict[str, Any]:
+def as_json(evidence: ImplicitEdgeProof) -> dict[str, Any]:
     """Return the evidence as it is read back from a JSON file."""
-    told: dict[str, Any] = json.loads(json.dumps(asdict(evidence)))
-    return told
+    fields: dict[str, Any] = json.loads(json.dumps(asdict(evidence)))
+    return fields
 
 
 def read(path: Path) -> nx.DiGraph | None:
@@ -116,7 +116,7 @@ def part(graph: nx.DiGraph, servers: Collection[str], without: Collection[str] =
 LONGEST_CHAIN = 5  # maximum number of tools of a user-chosen chain
 
 
-def along(graph: nx.DiGraph, chain: Sequence[str]) -> nx.DiGraph:
+def restrict_to_chain(graph: nx.DiGraph, chain: Sequence[str]) -> nx.DiGraph:
     """Return a copy of the graph restricted to one chain: sampling a chain from it returns this chain.
 
     Raises KeyError for an unknown tool, and ValueError if an edge of the chain is missing.
@@ -142,9 +142,9 @@ def load_or_build(
 ) -> nx.DiGraph:
     """Return the graph cached in `folder` by the hash of all schemas and code; build it if missing or incomplete."""
     path = graph_path(folder, servers)
-    kept = read(path)
-    if kept is not None:
-        return kept
+    stored = read(path)
+    if stored is not None:
+        return stored
     graph = build(progress, servers)
     folder.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")

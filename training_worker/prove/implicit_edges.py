@@ -20,13 +20,13 @@ from mcp_servers.kit.random_walk import Walker
 from .edge_probe import WORLD_SEEDS, Run, laboratory, run_of
 from .synthesis.sampler import NothingFits, fill
 
-WALKS, CALLS, KEPT, FILLED = 48, 80, 25, 3
+WALKS, CALLS, PENDING, FILLED = 48, 80, 25, 3
 NOT_THE_STATE = frozenset({"invalid_arguments", "not_found", "unknown_tool"})
 """Error codes that no other tool can resolve, or that an explicit edge already covers."""
 
 
 @dataclass(frozen=True)
-class Enabling:
+class ImplicitEdgeProof:
     """The runs that prove an implicit edge from A to B, in the world of a seed after the `earlier` writes.
 
     B fails, A succeeds, B succeeds. `shares` maps parameters of B to the parameters of A that had the same id.
@@ -41,7 +41,7 @@ class Enabling:
 
 
 @dataclass(frozen=True)
-class Enabled:
+class EnabledCall:
     """A call that fails `before` the last write of a session and succeeds `after` it."""
 
     before: Session[Any]
@@ -60,12 +60,12 @@ class Enabled:
         return self.tool != self.after.head.tool and not alone.ok
 
 
-def enablings(server: Server[Any]) -> dict[tuple[str, str], Enabling]:
+def enablings(server: Server[Any]) -> dict[tuple[str, str], ImplicitEdgeProof]:
     """Return the first evidence that A enables B, by their names; both are tools of this server.
 
     Pairs that the random walks do not find are searched with two writes in a row.
     """
-    found: dict[tuple[str, str], Enabling] = {}
+    found: dict[tuple[str, str], ImplicitEdgeProof] = {}
     for number in range(WALKS):
         seed = WORLD_SEEDS[number % len(WORLD_SEEDS)]
         for one in on_a_walk(server, seed, number):
@@ -78,7 +78,7 @@ def enablings(server: Server[Any]) -> dict[tuple[str, str], Enabling]:
     return found
 
 
-def on_a_walk(server: Server[Any], seed: int, number: int) -> Iterator[Enabled]:
+def on_a_walk(server: Server[Any], seed: int, number: int) -> Iterator[EnabledCall]:
     """Yield the enabled calls that one random walk finds."""
     session = server.open(seed, "small")
     walker = Walker(server.tools, [session.state], "enabling", server.name, number)
@@ -88,24 +88,24 @@ def on_a_walk(server: Server[Any], seed: int, number: int) -> Iterator[Enabled]:
         assert step.reply is not None
         if waits(step.reply):
             waiting[step.tool, step.arguments] = None
-            if len(waiting) > KEPT:
+            if len(waiting) > PENDING:
                 del waiting[next(iter(waiting))]
         if not (step.reply.ok and server.tools[step.tool].writes):
             continue
         for call in tuple(waiting):
             if session.fork().call(*call).ok:
                 del waiting[call]
-                one = Enabled(before, session.fork(), *call)
+                one = EnabledCall(before, session.fork(), *call)
                 if one.by_the_write:
                     yield one
 
 
-def by_two_writes(server: Server[Any], seed: int) -> Iterator[Enabled]:
+def by_two_writes(server: Server[Any], seed: int) -> Iterator[EnabledCall]:
     """Yield the calls that fail after one write and succeed again after a second one.
 
     Only writes without id parameters are tried: no result provides their values, so they seldom succeed on a walk.
     """
-    opening, writes = server.open(seed, "small"), filled(server, seed)
+    opening, writes = server.open(seed, "small"), generate_write_calls(server, seed)
     for call in [(name, arguments) for name, arguments in writes if not server.tools[name].consumes]:
         if not opening.fork().call(*call).ok:
             continue
@@ -116,12 +116,12 @@ def by_two_writes(server: Server[Any], seed: int) -> Iterator[Enabled]:
             for freeing in writes:
                 freed = stopped.fork()
                 if freed.call(*freeing).ok and freed.fork().call(*call).ok:
-                    one = Enabled(stopped, freed, *call)
+                    one = EnabledCall(stopped, freed, *call)
                     if one.by_the_write:
                         yield one
 
 
-def filled(server: Server[Any], seed: int) -> list[tuple[str, str]]:
+def generate_write_calls(server: Server[Any], seed: int) -> list[tuple[str, str]]:
     """Return a few calls of each writing tool, with arguments from the values the world shows."""
     world, context = laboratory(seed, (server.name,))
     calls: dict[tuple[str, str], None] = {}
@@ -138,7 +138,7 @@ def waits(reply: Reply) -> bool:
     return not reply.ok and reply.data["error"] not in NOT_THE_STATE
 
 
-def evidence(seed: int, one: Enabled) -> Enabling:
+def evidence(seed: int, one: EnabledCall) -> ImplicitEdgeProof:
     """Run and record a write and the call it enables."""
     before, after, name, arguments = one.before, one.after, one.tool, one.arguments
     tools, step = before.server.tools, after.head
@@ -156,4 +156,4 @@ def evidence(seed: int, one: Enabled) -> Enabling:
         for one in before.history()[1:]
         if one.reply and one.reply.ok and tools[one.tool].writes
     )
-    return Enabling(seed, earlier, given, producer, run_of(after.fork(), name, arguments), shares)
+    return ImplicitEdgeProof(seed, earlier, given, producer, run_of(after.fork(), name, arguments), shares)

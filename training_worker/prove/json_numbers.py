@@ -10,16 +10,16 @@ ODD = "!odd"  # the key in a step's metrics, as in {"loss": "NaN"}; no metric ca
 WORDS = ("NaN", "Infinity", "-Infinity")
 
 
-def spelled(value: Any) -> Any:
+def encode_nonfinite(value: Any) -> Any:
     """Return NaN and infinities as words, and any other value unchanged."""
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def apart(metrics: Mapping[str, Any]) -> dict[str, Any]:
+def separate_nonfinite(metrics: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metrics of a step with null for NaN and infinities, whose words are under ODD, if there are any."""
-    words = {name: spelled(value) for name, value in metrics.items()}
+    words = {name: encode_nonfinite(value) for name, value in metrics.items()}
     odd = {name: word for name, word in words.items() if isinstance(word, str) and word in WORDS}
     return {**metrics, **dict.fromkeys(odd), ODD: odd} if odd else dict(metrics)
 

@@ -16,7 +16,7 @@ LARGEST = 1_000_000  # bytes; a larger rollout is not written
 
 
 @dataclass(frozen=True)
-class Watched:
+class LiveRollout:
     """The rollout so far; `over` if it has ended, `index` its number in the stored step, from 1, once it is stored."""
 
     step: int
@@ -25,9 +25,9 @@ class Watched:
     index: int | None = None
 
 
-def write(folder: Path, watched: Watched) -> None:
+def write(folder: Path, watched: LiveRollout) -> None:
     """Replace the previous live rollout atomically. Raises OSError."""
-    text = dumps(replace(watched, rollout=shortened(watched.rollout))).encode()
+    text = dumps(replace(watched, rollout=shorten_rollout(watched.rollout))).encode()
     if len(text) > LARGEST:
         return
     partial = folder / f"{NAME}.partial"
@@ -35,16 +35,16 @@ def write(folder: Path, watched: Watched) -> None:
     partial.replace(folder / NAME)
 
 
-def read(folder: Path) -> Watched | None:
+def read(folder: Path) -> LiveRollout | None:
     """Return the current or the last rollout; None if there is none or the file cannot be read."""
     try:
         with (folder / NAME).open("rb") as file:
-            return loads(Watched, file.read(LARGEST + 1))
+            return loads(LiveRollout, file.read(LARGEST + 1))
     except (OSError, ValidationError):
         return None
 
 
-def shortened(rollout: Rollout) -> Rollout:
+def shorten_rollout(rollout: Rollout) -> Rollout:
     said = tuple(replace(one, content=cut(one.content, LONGEST)) for one in rollout.transcript)
     calls = tuple(replace(one, observation=cut(one.observation, LONGEST)) for one in rollout.calls)
     return replace(rollout, transcript=said, calls=calls)

@@ -21,7 +21,7 @@ MOST_ROWS = 256
 LONGEST_HEADER = 100_000_000  # bytes
 EVERYTHING = ("weights", "gradients", "optimizer", "reference")
 SPLIT = {"ddp": (), "zero2": ("gradients", "optimizer"), "zero3": EVERYTHING, "fsdp": EVERYTHING}
-KEPT = 3  # checkpoints that a run keeps: the last two, and the best
+CHECKPOINTS = 3  # checkpoints that a run keeps: the last two, and the best
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -41,8 +41,8 @@ class Footprint:
 
     def __str__(self) -> str:
         parts = {name: value for name, value in vars(self).items() if value}
-        told = ", ".join(f"{name} {value / GB:.1f}" for name, value in parts.items())
-        return f"{self.total / GB:.1f} GB ({told})"
+        details = ", ".join(f"{name} {value / GB:.1f}" for name, value in parts.items())
+        return f"{self.total / GB:.1f} GB ({details})"
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Plan:
     rows: int = 0  # 0 for a run without rollouts
 
 
-def trained(weights: Shapes, plan: Plan) -> float:
+def count_trainable_parameters(weights: Shapes, plan: Plan) -> float:
     """Return the number of trained parameters."""
     if not plan.lora_rank:
         return float(sum(map(prod, weights.values())))
@@ -68,7 +68,7 @@ def trained(weights: Shapes, plan: Plan) -> float:
 
 def footprint(weights: Shapes, plan: Plan, model: Mapping[str, Any], memory: float) -> Footprint:
     """Return the minimum memory of a run; `model` is its config.json, `memory` the device's total memory in bytes."""
-    parameters, learned = float(sum(map(prod, weights.values()))), trained(weights, plan)
+    parameters, learned = float(sum(map(prod, weights.values()))), count_trainable_parameters(weights, plan)
     stored = 2.0 if plan.lora_rank and plan.precision == "bf16" else 4.0
     needs = {
         "weights": parameters * stored + (learned * 4.0 if plan.lora_rank else 0.0),
@@ -105,7 +105,7 @@ def rows_at_once(plan: Plan, model: Mapping[str, Any], memory: float) -> int:
 
 def on_disk(weights: Shapes, plan: Plan) -> float:
     """Return the bytes of the checkpoints that a run keeps: the trained weights in fp32 and AdamW's two moments."""
-    return KEPT * 12.0 * trained(weights, plan)
+    return CHECKPOINTS * 12.0 * count_trainable_parameters(weights, plan)
 
 
 def ends(name: str) -> bool:

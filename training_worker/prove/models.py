@@ -54,8 +54,8 @@ def left_by(job: Path, checkpoint: str | None = None) -> Path | None:
     if checkpoint == BEST:
         return best_of(job)
     folder = job / "out" / (f"checkpoints/{checkpoint}" if checkpoint else "policy")
-    whole = (folder / CARD).is_file() and any((folder / name).is_file() for name in LEFT)
-    return folder if whole else None
+    complete = (folder / CARD).is_file() and any((folder / name).is_file() for name in LEFT)
+    return folder if complete else None
 
 
 def best_of(job: Path) -> Path | None:

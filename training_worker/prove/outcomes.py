@@ -51,12 +51,12 @@ def outcome(made: ExecutedCall, evidence: Evidence | None) -> Outcome:
 def refused_with(observation: str) -> str:
     """Return the error code of an observation; "" if it is not an error."""
     try:
-        told = json.loads(observation)
+        data = json.loads(observation)
     except (ValueError, RecursionError):
         return ""
-    return str(told.get("error", "")) if isinstance(told, dict) else ""
+    return str(data.get("error", "")) if isinstance(data, dict) else ""
 
 
-def untried(needed: Iterable[str], called: Sequence[str]) -> tuple[str, ...]:
+def list_uncalled_tools(needed: Iterable[str], called: Sequence[str]) -> tuple[str, ...]:
     """Return the tools of the ground truth that a rollout never called, each once, in ground-truth order."""
     return tuple(dict.fromkeys(name for name in needed if name not in called))

@@ -65,19 +65,19 @@ def by_tool(call: ToolCall) -> Key:
 
 def canonical(arguments: dict[str, Json]) -> str:
     """Return JSON text that is the same for equal values: keys sorted, 1.0 as 1, text in NFC and stripped."""
-    return json.dumps(plain(arguments), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(normalize_value(arguments), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def plain(value: Json) -> Json:
+def normalize_value(value: Json) -> Json:
     match value:
         case float() if value.is_integer():
             return int(value)
         case str():
             return normalize("NFC", value).strip()
         case dict():
-            return {key: plain(each) for key, each in value.items()}
+            return {key: normalize_value(each) for key, each in value.items()}
         case list():
-            return [plain(each) for each in value]
+            return [normalize_value(each) for each in value]
     return value
 
 
@@ -102,7 +102,7 @@ def tree(rollouts: Sequence[Sequence[ToolCall]], key: By = with_arguments) -> No
 
 
 @dataclass(frozen=True)
-class Parting:
+class Divergence:
     """A fork with winners and losers whose ways differ in mean reward.
 
     Winners have more than the group's mean reward, losers less. `share` is the share of the group's variance that the
@@ -113,7 +113,7 @@ class Parting:
     share: float
 
 
-def partings(root: Node, rewards: Sequence[float | None]) -> list[Parting]:
+def partings(root: Node, rewards: Sequence[float | None]) -> list[Divergence]:
     """Return the forks that separate winners from losers, by depth and then by falling share of explained variance.
 
     The first one is where winners and losers diverge. There is none if all rewards are equal.
@@ -122,7 +122,7 @@ def partings(root: Node, rewards: Sequence[float | None]) -> list[Parting]:
     if not known:
         return []
     mean = fmean(known.values())
-    whole_spread = fsum((reward - mean) ** 2 for reward in known.values())
+    total_variation = fsum((reward - mean) ** 2 for reward in known.values())
     found = []
     for node in root.walk():
         if not node.forks:
@@ -134,7 +134,7 @@ def partings(root: Node, rewards: Sequence[float | None]) -> list[Parting]:
         if won and lost and max(means) - min(means) > EQUAL:
             centre = fmean(here)
             between = fsum(len(way) * (fmean(way) - centre) ** 2 for way in ways if way)
-            found.append(Parting(node, min(1.0, between / whole_spread)))
+            found.append(Divergence(node, min(1.0, between / total_variation)))
     return sorted(found, key=lambda one: (one.node.depth, -one.share, one.node.number))
 
 

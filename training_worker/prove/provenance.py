@@ -12,14 +12,14 @@ from mcp_servers.kit.times import DATE_TIME, parse_instant, read_day
 from .trajectory import Step
 
 
-def grounded(value: Any, said: str, today: str = "") -> bool:
+def is_grounded(value: Any, said: str, today: str = "") -> bool:
     """Return whether a text contains a value, as a user says it or as in the JSON of a tool result."""
     return place(value, said, today) is not None
 
 
 def place(value: Any, said: str, today: str = "") -> tuple[int, int] | None:
     """Return the start and the exclusive end of a value's first occurrence in a text; None if there is none."""
-    for way, anywhere in ways(value, today):
+    for way, anywhere in iter_value_forms(value, today):
         at = said.find(way) if anywhere else word(said, way)
         if at >= 0:
             return at, at + len(way)
@@ -47,12 +47,12 @@ def value_edges(
         said = " ".join(turns[: step.turn + 1])
         for call in step.calls:
             for value in single(call.arguments or {}):
-                if names(call.name, value) and not grounded(value, said, today):
-                    givers = (at for at in range(later) if grounded(value, " ".join(steps[at].observations)))
+                if names(call.name, value) and not is_grounded(value, said, today):
+                    givers = (at for at in range(later) if is_grounded(value, " ".join(steps[at].observations)))
                     yield from ((at, later) for at in [next(givers, None)] if at is not None)
 
 
-def ways(value: Any, today: str) -> Iterator[tuple[str, bool]]:
+def iter_value_forms(value: Any, today: str) -> Iterator[tuple[str, bool]]:
     """Yield the forms of a value, each with whether it may occur anywhere and not only as separate words."""
     yield verbalize(value), False
     yield json.dumps(value, ensure_ascii=False), isinstance(value, str)
@@ -69,7 +69,7 @@ def single(value: Any) -> Iterator[Any]:
         yield value
 
 
-def says(text: str, value: str) -> bool:
+def contains_value(text: str, value: str) -> bool:
     """Return whether a text contains a value as separate words: CRD-4653 does not contain 4."""
     return word(text, value) >= 0
 

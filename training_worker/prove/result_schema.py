@@ -69,23 +69,23 @@ class Shape:
     @cached_property
     def element(self) -> Shape:
         """Return the element type of this list."""
-        return Shape(bare(element_type(self.hint)))
+        return Shape(strip_annotated(element_type(self.hint)))
 
     @cached_property
     def inside(self) -> Shape | None:
         """Return the type that is in a union with None, or else the first type argument."""
-        return next((Shape(bare(part)) for part in get_args(self.hint) if part is not type(None)), None)
+        return next((Shape(strip_annotated(part)) for part in get_args(self.hint) if part is not type(None)), None)
 
     @cached_property
     def row(self) -> Shape | None:
         """Return the first row among the type arguments."""
-        parts = map(bare, get_args(self.hint))
+        parts = map(strip_annotated, get_args(self.hint))
         return next((Shape(part) for part in parts if dataclasses.is_dataclass(part)), None)
 
 
 @cache
 def shape_of_result(tool: str) -> Shape:
-    return Shape(bare(TOOLS[tool][1].result_type))
+    return Shape(strip_annotated(TOOLS[tool][1].result_type))
 
 
 def find_entity_refs(tool: str, result: Any) -> list[EntityRef]:
@@ -155,7 +155,7 @@ def types_with_rows() -> frozenset[str]:
 
 def own_types(hint: Any) -> Iterator[str]:
     """Yield the types of the ids that are the field `id` of a row, at any depth of a type."""
-    hint = bare(hint)
+    hint = strip_annotated(hint)
     inside = [("", part) for part in get_args(hint)]
     parts = parts_with_ids(hint) if dataclasses.is_dataclass(hint) else inside  # type: ignore[arg-type]
     for name, part in parts:
@@ -168,19 +168,21 @@ def own_types(hint: Any) -> Iterator[str]:
 @cache
 def parts_with_ids(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a row that contain ids, at any depth, with their types."""
-    return tuple((name, bare(part)) for name, part in hints(kind).items() if any(ids_in(part)))
+    return tuple((name, strip_annotated(part)) for name, part in hints(kind).items() if any(ids_in(part)))
 
 
-def bare(hint: Any) -> Any:
+def strip_annotated(hint: Any) -> Any:
     """Return a type without Annotated around it."""
-    return bare(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
+    return strip_annotated(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
 def element_type(hint: Any) -> Any:
     """Return the element type of a tuple or list, also inside a union with None."""
     if get_origin(hint) in (tuple, list):
         return get_args(hint)[0]
-    return next((element_type(part) for part in get_args(hint) if get_origin(bare(part)) in (tuple, list)), None)
+    return next(
+        (element_type(part) for part in get_args(hint) if get_origin(strip_annotated(part)) in (tuple, list)), None
+    )
 
 
 hints: Callable[[Any], dict[str, Any]] = cache(partial(get_type_hints, include_extras=True))
@@ -200,7 +202,7 @@ def names_in(template: str) -> tuple[str, ...]:
 
 def fields_in(hint: Any) -> frozenset[str]:
     """Return the names of all fields of a result's type, at any depth."""
-    hint = bare(hint)
+    hint = strip_annotated(hint)
     if dataclasses.is_dataclass(hint):
         own = hints(hint)
         return frozenset(own).union(*map(fields_in, own.values()))

@@ -228,9 +228,9 @@ class Attempt:
             error=self.error,
             digest=self.world.digest() if self.world else "",
         )
-        return rollout if failed else self.scored(rollout)
+        return rollout if failed else self.score_rollout(rollout)
 
-    def scored(self, rollout: Rollout) -> Rollout:
+    def score_rollout(self, rollout: Rollout) -> Rollout:
         """Return the rollout with its reward; an error while comparing final states is an environment failure."""
         try:
             rollout = replace(rollout, reward=reward_of(self.example, rollout, self.reward))

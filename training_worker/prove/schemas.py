@@ -14,7 +14,7 @@ from mcp_servers.catalogue import TOOLS
 from .importers.schema import tool_of
 from .trajectory import Example
 
-SHOWN = ("type", "enum", "items", "properties", "required", "description")
+KEYWORDS = ("type", "enum", "items", "properties", "required", "description")
 
 
 @lru_cache(maxsize=4096)
@@ -67,8 +67,8 @@ def input_schemas(example: Example, turn: int | None = None) -> dict[str, dict[s
 
 def schemas_digest(names: Iterable[str]) -> str:
     """Return a digest of the schemas of these tools as a model sees them."""
-    shown = [tool_schema(name) for name in sorted(set(names))]
-    return blake2b(json.dumps(shown, sort_keys=True).encode(), digest_size=8).hexdigest()
+    schemas = [tool_schema(name) for name in sorted(set(names))]
+    return blake2b(json.dumps(schemas, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def compact(part: dict[str, Any], definitions: dict[str, Any], enums_stripped: bool) -> dict[str, Any]:
@@ -78,9 +78,9 @@ def compact(part: dict[str, Any], definitions: dict[str, Any], enums_stripped: b
     if "anyOf" in part:
         inner = next(branch for branch in part["anyOf"] if branch.get("type") != "null")
         part = {**compact(inner, definitions, enums_stripped), **part}
-    kept = {key: part[key] for key in SHOWN if key in part and not (key == "enum" and enums_stripped)}
-    if "items" in kept:
-        kept["items"] = compact(kept["items"], definitions, enums_stripped)
-    if isinstance(kept.get("properties"), dict):
-        kept["properties"] = {k: compact(v, definitions, enums_stripped) for k, v in kept["properties"].items()}
-    return kept
+    schema = {key: part[key] for key in KEYWORDS if key in part and not (key == "enum" and enums_stripped)}
+    if "items" in schema:
+        schema["items"] = compact(schema["items"], definitions, enums_stripped)
+    if isinstance(schema.get("properties"), dict):
+        schema["properties"] = {k: compact(v, definitions, enums_stripped) for k, v in schema["properties"].items()}
+    return schema

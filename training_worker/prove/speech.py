@@ -52,7 +52,7 @@ def forms(phrases: Phrases, name: str, value: Any, today: str = "", currency: st
     if isinstance(value, int):
         return numbers(said, value, currency)
     if isinstance(value, str) and value.strip():
-        return texts(said, value, today)
+        return list_text_forms(said, value, today)
     return (f"{value:g}",) if isinstance(value, float) else ()
 
 
@@ -76,11 +76,11 @@ def find_said(tool: str, name: str, value: Any, text: str, today: str = "") -> t
 
 def find_amount(value: int, text: str) -> tuple[int, int] | None:
     """Return where a text contains an amount of cents with a currency code, as "120 USD"; None if it does not."""
-    amount = written(value)
+    amount = format_amount(value)
     return next((found.span() for found in MONEY.finditer(text) if found[1] == amount), None)
 
 
-def written(cents: int) -> str:
+def format_amount(cents: int) -> str:
     """Return an amount as people write it: 1,200 or 9.50."""
     return f"{cents / 100:,.2f}".removesuffix(".00")
 
@@ -88,7 +88,7 @@ def written(cents: int) -> str:
 def numbers(said: ValuePhrases, value: int, currency: str = "") -> tuple[str, ...]:
     """Return the ways to say a whole number: 12000 cents are "120 euros" or "€120"."""
     if said.money:
-        amount = written(value)
+        amount = format_amount(value)
         if currency not in ("", "EUR"):
             return (f"{amount} {currency}",)
         return f"{amount} {'euro' if value == 100 else 'euros'}", f"-€{amount[1:]}" if value < 0 else f"€{amount}"
@@ -97,7 +97,7 @@ def numbers(said: ValuePhrases, value: int, currency: str = "") -> tuple[str, ..
     return (str(value),)
 
 
-def texts(said: ValuePhrases, value: str, today: str) -> tuple[str, ...]:
+def list_text_forms(said: ValuePhrases, value: str, today: str) -> tuple[str, ...]:
     """Return the ways to say a text value: paraphrases of a choice, days as people say them, else the text."""
     if value in said.words:
         return said.words[value]
@@ -119,7 +119,7 @@ def is_instant(value: str) -> bool:
     return True
 
 
-def capitalized(text: str) -> str:
+def capitalize_text(text: str) -> str:
     """Return the text with a capital first letter, unless it begins with the name of a file or an address."""
     return text if IN_A_NAME.search(text.partition(" ")[0]) else text[:1].upper() + text[1:]
 

@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 
 from .. import sandbox
+from .safe_zip import is_zip, unpack
 from .tracked_run import NotRead, from_json
-from .unpacking import is_zip, unpack
 
 PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny", "wandb": "wandb"}
 MOST_MEMORY = 4 << 30  # bytes

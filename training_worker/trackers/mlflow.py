@@ -15,7 +15,7 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from .tracked_run import MOST_RUNS, NotRead, TrackedRun, gathered, plainly
+from .tracked_run import MOST_RUNS, NotRead, TrackedRun, group_into_points, map_trainer_names
 
 ABOUT = "prove.run"
 STATES = {"FINISHED": "done", "FAILED": "failed", "KILLED": "stopped"}
@@ -62,14 +62,14 @@ def complete(root: Path) -> None:
 def run_of(client: Any, run: Any) -> TrackedRun:
     histories = {key: client.get_metric_history(run.info.run_id, key) for key in sorted(run.data.metrics)}
     about = about_of(run.data.tags.get(ABOUT, ""))
-    called = about.pop("names") if about else plainly(histories)
+    called = about.pop("names") if about else map_trainer_names(histories)
     values = [
         (called.get(key, key), one.step, one.timestamp / 1000, float(one.value))
         for key, history in histories.items()
         for one in history
     ]
     tags = tuple(value for key, value in sorted(run.data.tags.items()) if key == "tags" and value)
-    rows = gathered(values)
+    rows = group_into_points(values)
     known: dict[str, Any] = {
         "name": str(run.info.run_name or run.info.run_id)[:80],
         "config": dict(run.data.params),
@@ -82,9 +82,9 @@ def run_of(client: Any, run: Any) -> TrackedRun:
 def about_of(text: str) -> dict[str, Any]:
     """Return what this site wrote beside the numbers; empty for runs of others."""
     try:
-        told = json.loads(text)
-        found = {name: told[name] for name in ("name", "config", "state", "names")}
-        return found | {"tags": tuple(told["tags"])}
+        fields = json.loads(text)
+        found = {name: fields[name] for name in ("name", "config", "state", "names")}
+        return found | {"tags": tuple(fields["tags"])}
     except (ValueError, KeyError, TypeError):
         return {}
 

@@ -12,7 +12,7 @@ from tensorboard.plugins.text import metadata
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.util import tensor_util
 
-from .tracked_run import MOST_RUNS, NotRead, TrackedRun, gathered, plainly
+from .tracked_run import MOST_RUNS, NotRead, TrackedRun, group_into_points, map_trainer_names
 
 ABOUT = "prove/run"
 PATTERN = "*tfevents*"
@@ -34,37 +34,37 @@ def read(path: Path) -> list[TrackedRun]:
 
 
 def run_of(folder: Path, root: Path) -> TrackedRun:
-    told = EventAccumulator(str(folder), size_guidance=EVERYTHING)
-    told.Reload()
-    values = list(scalars(told))
-    about = about_of(told)
+    events = EventAccumulator(str(folder), size_guidance=EVERYTHING)
+    events.Reload()
+    values = list(scalars(events))
+    about = about_of(events)
     if about is None:
-        called = plainly(dict.fromkeys(name for name, *_ in values))
+        called = map_trainer_names(dict.fromkeys(name for name, *_ in values))
         values = [(called[name], step, time, value) for name, step, time, value in values]
     name = folder.relative_to(root).as_posix() if folder != root else folder.name
     known: dict[str, Any] = {"name": name[:80], **(about or {})}
-    rows = gathered(values)
+    rows = group_into_points(values)
     return TrackedRun(**known, points=rows["points"], held_out=rows["held_out"])
 
 
-def scalars(told: Any) -> Any:
+def scalars(events: Any) -> Any:
     """Yield scalars of both kinds of files: those with a number, and those with a tensor of one number."""
-    tags = told.Tags()
+    tags = events.Tags()
     for tag in tags["scalars"]:
-        for event in told.Scalars(tag):
+        for event in events.Scalars(tag):
             yield tag, event.step, event.wall_time, float(event.value)
     for tag in tags["tensors"]:
-        if tag != ABOUT and told.SummaryMetadata(tag).plugin_data.plugin_name == "scalars":
-            for event in told.Tensors(tag):
+        if tag != ABOUT and events.SummaryMetadata(tag).plugin_data.plugin_name == "scalars":
+            for event in events.Tensors(tag):
                 yield tag, event.step, event.wall_time, float(tensor_util.make_ndarray(event.tensor_proto).item())
 
 
-def about_of(told: Any) -> dict[str, Any] | None:
+def about_of(events: Any) -> dict[str, Any] | None:
     """Return what this site wrote beside the scalars; None for files of others."""
-    if ABOUT not in told.Tags()["tensors"]:
+    if ABOUT not in events.Tags()["tensors"]:
         return None
     try:
-        text = tensor_util.make_ndarray(told.Tensors(ABOUT)[0].tensor_proto).item()
+        text = tensor_util.make_ndarray(events.Tensors(ABOUT)[0].tensor_proto).item()
         about = json.loads(text)
         return {name: about[name] for name in ("name", "config", "state")} | {"tags": tuple(about["tags"])}
     except (ValueError, KeyError, TypeError):

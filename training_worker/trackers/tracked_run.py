@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from training_worker.prove.json_numbers import spelled
-from training_worker.prove.metrics.names import fitted
+from training_worker.prove.json_numbers import encode_nonfinite
+from training_worker.prove.metrics.names import sanitize_name
 from training_worker.prove.trajectory import UnreadableData
 
 Source = Literal["points", "held_out"]
@@ -51,32 +51,34 @@ class TrackedRun:
 
     def as_json(self) -> str:
         """Return JSON that is equal for equal runs; rare fields are omitted if empty, so older texts stay equal too."""
-        told = {name: value for name, value in asdict(self).items() if value or name not in SELDOM}
-        return json.dumps(told, allow_nan=False)
+        fields = {name: value for name, value in asdict(self).items() if value or name not in SELDOM}
+        return json.dumps(fields, allow_nan=False)
 
 
 def from_json(text: str) -> TrackedRun:
-    told = json.loads(text)
-    return TrackedRun(**told | {name: tuple(told[name]) for name in ("tags", "remarks", *SOURCES) if name in told})
+    fields = json.loads(text)
+    return TrackedRun(
+        **fields | {name: tuple(fields[name]) for name in ("tags", "remarks", *SOURCES) if name in fields}
+    )
 
 
-def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]]:
+def group_into_points(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]]:
     """Group values into points; of two at a step the later counts. NaN and infinity become words. Raises NotRead."""
     found: dict[Source, dict[int, dict[str, Any]]] = {"points": {}, "held_out": {}}
     for name, step, time, value in values:
         source: Source = "held_out" if name.startswith(HELD_OUT) else "points"
-        called = fitted(name.removeprefix(HELD_OUT))
+        called = sanitize_name(name.removeprefix(HELD_OUT))
         if not called or not 0 <= step < 2**31:
             continue
         point = found[source].setdefault(step, {"step": step, "time": time, "metrics": {}})
         point["time"] = max(point["time"], time)
-        point["metrics"][called] = spelled(value)
+        point["metrics"][called] = encode_nonfinite(value)
         if len(found[source]) > MOST_STEPS:
             raise NotRead(f"It has more than {MOST_STEPS:,} steps, the limit of a run.")
     return {source: tuple(rows[step] for step in sorted(rows)) for source, rows in found.items()}
 
 
-def plainly(names: Iterable[str]) -> dict[str, str]:
+def map_trainer_names(names: Iterable[str]) -> dict[str, str]:
     """Map the names that transformers' trainers write to those that they log: train/loss to loss, eval/ to held-out."""
     known = list(names)
     if not known or not all(name.startswith(("train/", "eval/")) for name in known):

@@ -17,7 +17,7 @@ os.environ.update(WANDB_MODE="offline", WANDB_ERROR_REPORTING="false")  # before
 
 import wandb
 
-from .tracked_run import MOST_RUNS, SOURCES, NotRead, TrackedRun, gathered, plainly
+from .tracked_run import MOST_RUNS, SOURCES, NotRead, TrackedRun, group_into_points, map_trainer_names
 from .wandb_file import History, run_in
 
 PATTERN = "*.wandb"
@@ -46,12 +46,12 @@ def read(path: Path) -> list[TrackedRun]:
 
 def read_run(file: Path) -> TrackedRun:
     known = run_in(file)
-    rows, called = known.history, plainly(known.history.names)
+    rows, called = known.history, map_trainer_names(known.history.names)
     values = (
-        (called[name].removeprefix(f"{OURS}/") if theirs(called[name]) else called[name], step, time, value)
+        (called[name].removeprefix(f"{OURS}/") if is_escaped_name(called[name]) else called[name], step, time, value)
         for name, step, time, value in rows.values()
     )
-    points = gathered(values)
+    points = group_into_points(values)
     return TrackedRun(
         name=(known.name or known.id or file.stem)[:80],
         config=known.config,
@@ -65,7 +65,7 @@ def read_run(file: Path) -> TrackedRun:
     )
 
 
-def theirs(name: str) -> bool:
+def is_escaped_name(name: str) -> bool:
     return name in {f"{OURS}/{one}" for one in THEIRS}
 
 

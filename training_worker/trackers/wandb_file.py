@@ -41,16 +41,16 @@ class History:
     step_of: dict[str, str] = field(default_factory=dict)
 
     def add(self, items: Any, began: float, number: int) -> None:
-        told = {path_of(item): loaded(item.value_json) for item in items}
-        media = {path[:-1] for path in told if len(path) > 1 and path[-1] == KIND}
+        values = {path_of(item): parse_json_value(item.value_json) for item in items}
+        media = {path[:-1] for path in values if len(path) > 1 and path[-1] == KIND}
         found: dict[str, float] = {}
         odd: set[str] = set()
-        for path, value in told.items():
-            whole = next((path[:at] for at in range(1, len(path)) if path[:at] in media), path)
-            if whole == path and isinstance(value, int | float) and not isinstance(value, bool):
+        for path, value in values.items():
+            media_path = next((path[:at] for at in range(1, len(path)) if path[:at] in media), path)
+            if media_path == path and isinstance(value, int | float) and not isinstance(value, bool):
                 found[".".join(path)] = float(value)
             elif value is not None:
-                odd.add(".".join(whole))
+                odd.add(".".join(media_path))
         self.left_out.update(odd)
         spent, at = found.pop("_runtime", 0.0), found.pop("_timestamp", nan)
         time = at if isfinite(at) else began + (spent if isfinite(spent) else 0.0)
@@ -80,7 +80,7 @@ class History:
 
 
 @dataclass
-class Known:
+class WandbRun:
     """Content of one file. `exit_code` is None if the file has none; `damaged` says what was lost."""
 
     id: str = ""
@@ -112,20 +112,20 @@ class Known:
             self.exit_code = record.exit.exit_code
 
 
-def run_in(file: Path) -> Known:
+def run_in(file: Path) -> WandbRun:
     """Read all intact records of a file. Raises NotRead if there are none."""
-    known, whole, lost = Known(), 0, 0
+    known, count, lost = WandbRun(), 0, 0
     for data in records(file):
         try:
             known.learn(wandb_internal_pb2.Record.FromString(data or b"\xff"))  # type: ignore[attr-defined]
-            whole += 1
+            count += 1
         except (DecodeError, ValueError, OverflowError, RecursionError):
             lost += 1
     if not known.id and not known.history.rows:
         raise NotRead(FOREIGN)
     if lost:
-        known.damaged = f"The file is damaged or was cut short: {whole:,} records were read, and some are lost."
-    known.config = plain(known.config)
+        known.damaged = f"The file is damaged or was cut short: {count:,} records were read, and some are lost."
+    known.config = unwrap_config(known.config)
     known.summary = {
         name: value
         for name, value in known.summary.items()
@@ -139,7 +139,7 @@ def records(file: Path) -> Iterator[bytes | None]:
     store = DataStore()
     try:
         begin(store, file)
-        yield from joined(pieces(store, file.stat().st_size))
+        yield from join_pieces(pieces(store, file.stat().st_size))
     finally:
         store.close()
 
@@ -173,7 +173,7 @@ def pieces(store: Any, size: int) -> Iterator[Piece | None]:
         yield piece
 
 
-def joined(found: Iterator[Piece | None]) -> Iterator[bytes | None]:
+def join_pieces(found: Iterator[Piece | None]) -> Iterator[bytes | None]:
     """Join pieces into records."""
     begun: list[bytes] | None = None
     for piece in found:
@@ -193,16 +193,16 @@ def joined(found: Iterator[Piece | None]) -> Iterator[bytes | None]:
         yield None
 
 
-def change(target: dict[str, Any], told: Any) -> None:
+def change(target: dict[str, Any], changes: Any) -> None:
     """Apply updates and removals in place."""
-    for item in told.update:
+    for item in changes.update:
         *parents, last = path_of(item)
         place = target
         for parent in parents:
             below = place.get(parent)
             place[parent] = place = below if isinstance(below, dict) else {}
-        place[last] = finite(loaded(item.value_json))
-    for item in told.remove:
+        place[last] = finite(parse_json_value(item.value_json))
+    for item in changes.remove:
         target.pop(path_of(item)[0], None)
 
 
@@ -210,7 +210,7 @@ def path_of(item: Any) -> tuple[str, ...]:
     return tuple(item.nested_key) or (item.key,)
 
 
-def loaded(text: str) -> Any:
+def parse_json_value(text: str) -> Any:
     """Return the JSON value of a text, or the text itself if it is not JSON."""
     try:
         return json.loads(text)
@@ -227,7 +227,7 @@ def finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
-def plain(config: dict[str, Any]) -> dict[str, Any]:
+def unwrap_config(config: dict[str, Any]) -> dict[str, Any]:
     """Return the settings without wandb's own, unwrapped if all of them are {"value": …}."""
     found = {name: value for name, value in config.items() if name != "_wandb"}
     if found and all(isinstance(one, dict) and "value" in one and one.keys() <= WRAPPED for one in found.values()):

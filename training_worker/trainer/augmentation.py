@@ -40,10 +40,10 @@ def reword(example: Example, pool: dict[bool, list[str]], pick: Pick) -> Example
         return example
     others: dict[str, str] = {}
 
-    def other(word: str) -> str:
+    def pick_replacement(word: str) -> str:
         return others.setdefault(word, pick(pool[word[0].isupper()]))
 
-    new = {text: reword_text(text, other) for text in texts}
+    new = {text: reword_text(text, pick_replacement) for text in texts}
     pattern = re.compile(rf'(?<!\w)(?:{"|".join(map(re.escape, texts))})(?!\w|":)')
 
     def change(text: str) -> str:

@@ -11,7 +11,7 @@ class Best:
     def __init__(self) -> None:
         self.step, self.value, self.heard = 0, float("-inf"), 0
 
-    def hear(self, step: int, value: float | None) -> bool:
+    def record_value(self, step: int, value: float | None) -> bool:
         """Return whether this step has the highest value so far; False for a step that was recorded before."""
         if value is None or step <= self.heard:
             return False

@@ -2,7 +2,7 @@
 
 The glue between two model turns is what the chat template writes there. If the model writes canonically, the assembled
 ids therefore equal the template's rendering of the whole conversation. Sampled tokens stay exactly as they were
-sampled. Text from users, tools and schemas never becomes a control token (see `harmless`).
+sampled. Text from users, tools and schemas never becomes a control token (see `escape_control_tokens`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TAGS = frozenset({"<tool_call>", "</tool_call>"})
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedConversation:
     """A conversation as ids; `mask` is 1 on the model's tokens (its end token included) and 0 elsewhere.
 
     A value between 0 and 1 marks a token whose loss has less weight.
@@ -55,7 +55,7 @@ def render(
     return str(
         tokenizer.apply_chat_template(
             [content_of(tokenizer, message) for message in messages],
-            tools=harmless(list(tools), control_texts(tokenizer, len(tokenizer), chat)) or None,
+            tools=escape_control_tokens(list(tools), control_texts(tokenizer, len(tokenizer), chat)) or None,
             chat_template=chat.template,
             add_generation_prompt=generate,
             tokenize=False,
@@ -68,17 +68,19 @@ def content_of(tokenizer: PreTrainedTokenizerFast, message: Message) -> dict[str
     """Return a message as the template takes it. Only an assistant's message may hold the tags of a call."""
     spoken = message.role == "assistant"
     control = control_texts(tokenizer, len(tokenizer), chat_of(tokenizer), TAGS if spoken else frozenset())
-    return {"role": message.role, "content": harmless(message.content, control)}
+    return {"role": message.role, "content": escape_control_tokens(message.content, control)}
 
 
-def harmless(value: Any, control: re.Pattern[str]) -> Any:
+def escape_control_tokens(value: Any, control: re.Pattern[str]) -> Any:
     """Return the value with a space inside each text that would be a control token: <|im_end|> becomes < |im_end|>."""
     if isinstance(value, str):
         return control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", value)
     if isinstance(value, list):
-        return [harmless(part, control) for part in value]
+        return [escape_control_tokens(part, control) for part in value]
     if isinstance(value, dict):
-        return {harmless(key, control): harmless(part, control) for key, part in value.items()}
+        return {
+            escape_control_tokens(key, control): escape_control_tokens(part, control) for key, part in value.items()
+        }
     return value
 
 
@@ -116,18 +118,18 @@ def said_ids(tokenizer: PreTrainedTokenizerFast, text: str) -> list[int]:
     """
     before = [Message("user", ANCHOR)]
     opened, family = render(tokenizer, before), family_of(tokenizer)
-    whole = render(tokenizer, [*before, Message("assistant", text)], generate=False)
-    said = whole[len(opened) : whole.rindex(chat_of(tokenizer).end)] if whole.startswith(opened) else text
+    rendered = render(tokenizer, [*before, Message("assistant", text)], generate=False)
+    said = rendered[len(opened) : rendered.rindex(chat_of(tokenizer).end)] if rendered.startswith(opened) else text
     return [*encode(tokenizer, said), family.end]
 
 
-def join(prompt: Sequence[int], turns: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Encoded:
+def join(prompt: Sequence[int], turns: Iterable[tuple[Sequence[int], Sequence[int]]]) -> EncodedConversation:
     """Concatenate a prompt and turns, given as pairs of the glue before a turn and the model's unchanged ids."""
     ids, mask = list(prompt), [0] * len(prompt)
     for glue, said in turns:
         ids += [*glue, *said]
         mask += [0] * len(glue) + [1] * len(said)
-    return Encoded(tuple(ids), tuple(mask))
+    return EncodedConversation(tuple(ids), tuple(mask))
 
 
 def turns_of(rest: Sequence[Message]) -> Iterator[tuple[list[Message], Message]]:
@@ -146,7 +148,7 @@ def encode_demonstration(
     opening: Sequence[Message],
     rest: Sequence[Message],
     tools: Sequence[dict[str, Any]] = (),
-) -> Encoded:
+) -> EncodedConversation:
     """Encode a whole conversation as a policy would have produced it: prompt, then assistant turns and glue."""
     return join(
         prompt_ids(tokenizer, opening, tools),

@@ -16,7 +16,7 @@ from ..prove.reward.acts import questions
 from ..prove.rollout import Prompt, demonstration
 from ..prove.trajectory import Act, Example, Message
 from .augmentation import reword, word_pool
-from .conversation import Encoded, encode, encode_demonstration, render
+from .conversation import EncodedConversation, encode, encode_demonstration, render
 from .model_families import chat_of
 from .packed_sft import Stage
 from .rationale import find_lists, rationales, shorten
@@ -59,20 +59,24 @@ def build_demonstration(tokenizer: PreTrainedTokenizerFast, example: Example) ->
     return demonstration(example, chat_of(tokenizer).format, rationales(example))
 
 
-def full(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> Encoded:
-    asked = prompt(example)
-    return encode_demonstration(tokenizer, asked.opening, build_demonstration(tokenizer, example), asked.tools)
+def encode_full_demonstration(
+    tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt
+) -> EncodedConversation:
+    opening = prompt(example)
+    return encode_demonstration(tokenizer, opening.opening, build_demonstration(tokenizer, example), opening.tools)
 
 
-def brief(tokenizer: PreTrainedTokenizerFast, example: Example) -> Encoded:
+def brief(tokenizer: PreTrainedTokenizerFast, example: Example) -> EncodedConversation:
     """Encode the demonstration without tool schemas: the same turns in a third of the tokens."""
     return encode_demonstration(tokenizer, (user_message(example, 0),), build_demonstration(tokenizer, example))
 
 
 def text(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> str:
     """Render the whole conversation with the template, as training text for a tokenizer."""
-    asked = prompt(example)
-    return render(tokenizer, [*asked.opening, *build_demonstration(tokenizer, example)], asked.tools, generate=False)
+    opening = prompt(example)
+    return render(
+        tokenizer, [*opening.opening, *build_demonstration(tokenizer, example)], opening.tools, generate=False
+    )
 
 
 def values(examples: Iterable[Example]) -> list[str]:
@@ -81,7 +85,7 @@ def values(examples: Iterable[Example]) -> list[str]:
     for example in examples:
         for step in example.steps:
             for observation in step.observations:
-                for leaf in leaves(observation):
+                for leaf in find_leaf_values(observation):
                     found[leaf] = None
     return list(found)
 
@@ -91,7 +95,7 @@ def names(pool: Iterable[str]) -> list[str]:
     return [value for value in pool if re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", value)]
 
 
-def leaves(observation: str) -> Iterator[str]:
+def find_leaf_values(observation: str) -> Iterator[str]:
     try:
         left: list[Any] = [json.loads(observation)]
     except ValueError:
@@ -114,13 +118,13 @@ class Draws:
     def __init__(self, seed: int):
         self.generator = torch.Generator().manual_seed(seed)
 
-    def below(self, end: int) -> int:
+    def draw_integer(self, end: int) -> int:
         return int(torch.randint(end, (1,), generator=self.generator))
 
     def pick(self, options: Sequence[Any]) -> Any:
-        return options[self.below(len(options))]
+        return options[self.draw_integer(len(options))]
 
-    def shuffled(self, options: Sequence[Any]) -> list[Any]:
+    def shuffle_options(self, options: Sequence[Any]) -> list[Any]:
         return [options[at] for at in torch.randperm(len(options), generator=self.generator).tolist()]
 
 
@@ -135,7 +139,9 @@ def tables(examples: Iterable[Example]) -> list[str]:
     return [result for result in results if is_table(result)]
 
 
-def lookups(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, seed: int) -> list[Encoded]:
+def lookups(
+    tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, seed: int
+) -> list[EncodedConversation]:
     """Return dense exercises in finding ids: a result that lists objects, then names of them, each with its id.
 
     The names look like the rationale of a demonstration. Their choice is random, so only the ids can be learnt. Some
@@ -143,36 +149,36 @@ def lookups(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int,
     """
     draws = Draws(seed)
 
-    def drill() -> Encoded:
+    def make_drill() -> EncodedConversation:
         result = draws.pick(pool)
-        chosen = {row.id: draws.pick(row.names()) for row in draws.shuffled(next(find_lists(result)))}
-        most = 2 + draws.below(len(chosen) - 1) if draws.below(2) else len(chosen)
+        chosen = {row.id: draws.pick(row.names()) for row in draws.shuffle_options(next(find_lists(result)))}
+        most = 2 + draws.draw_integer(len(chosen) - 1) if draws.draw_integer(2) else len(chosen)
         names = dict(list(chosen.items())[:most])
         things = [{thing["id"]: thing for thing in json.loads(result)}[id] for id in names]
-        if draws.below(10) < 3:
+        if draws.draw_integer(10) < 3:
             things = [{k: v for k, v in one.items() if k == "id" or is_name(v, names[one["id"]])} for one in things]
         answer, mask = list[int](), list[int]()
-        for id in [*draws.shuffled([*names]), *draws.shuffled([*names])]:
+        for id in [*draws.shuffle_options([*names]), *draws.shuffle_options([*names])]:
             before, learnt, after = (encode(tokenizer, text) for text in (f'"{names[id]}" (', id, "), "))
             answer += [*before, *learnt, *after]
             mask += [*[0] * len(before), *[1] * len(learnt), *[0] * len(after)]
-        shown = json.dumps(things, ensure_ascii=False, separators=(",", ":"))
-        return exchange(tokenizer, encode(tokenizer, shown), answer, mask)
+        listing = json.dumps(things, ensure_ascii=False, separators=(",", ":"))
+        return exchange(tokenizer, encode(tokenizer, listing), answer, mask)
 
     def is_name(value: Any, name: str) -> bool:
         return isinstance(value, str) and shorten(value) == name
 
-    return [drill() for _ in range(count)] if pool else []
+    return [make_drill() for _ in range(count)] if pool else []
 
 
 def exchange(
     tokenizer: PreTrainedTokenizerFast, said: Sequence[int], answer: Sequence[int], mask: Sequence[int] = ()
-) -> Encoded:
+) -> EncodedConversation:
     """Return one user message and the assistant's answer to it; the loss is on the answer, or where `mask` is 1."""
     before, between = encode(tokenizer, "<|im_start|>user\n"), encode(tokenizer, "<|im_end|>\n<|im_start|>assistant\n")
     prompt = (*before, *said, *between)
     mask = (*[0] * len(prompt), *(mask or [1] * len(answer)), 1)
-    return Encoded((*prompt, *answer, int(tokenizer.eos_token_id)), mask)
+    return EncodedConversation((*prompt, *answer, int(tokenizer.eos_token_id)), mask)
 
 
 def warmup_stages(
@@ -185,11 +191,13 @@ def warmup_stages(
     pool, draws = word_pool(examples), Draws(seed)
     reworded = [reword(example, pool, draws.pick) for example in examples]
     mixed = [one if at % 2 else other for at, (one, other) in enumerate(zip(examples, reworded, strict=True))]
-    whole = [one for example in mixed if len((one := full(tokenizer, example, prompt)).ids) <= longest]
+    demonstrations = [
+        one for example in mixed if len((one := encode_full_demonstration(tokenizer, example, prompt)).ids) <= longest
+    ]
     short = [one for example in reworded if len((one := brief(tokenizer, example)).ids) <= longest]
     exercises = lookups(tokenizer, tables(reworded), 8_000, seed)
     return [
         *([Stage("lookup", exercises, 16, 0.12)] if exercises else []),
         Stage("short", short, 12, 0.28),
-        Stage("full", whole, 6, 0.6),
+        Stage("full", demonstrations, 6, 0.6),
     ]

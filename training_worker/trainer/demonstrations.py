@@ -9,8 +9,8 @@ from transformers import PreTrainedTokenizerFast
 
 from ..prove.rollout import Prompt
 from ..prove.trajectory import Example
-from .conversation import Encoded
-from .curriculum import Show, full
+from .conversation import EncodedConversation
+from .curriculum import Show, encode_full_demonstration
 from .packed_sft import Order, Stage
 
 IGNORED = -100  # the label of a token that is not in the loss
@@ -23,11 +23,11 @@ class Demonstrations:
     `examples` holds the ids of the encoded examples.
     """
 
-    encoded: tuple[Encoded, ...]
+    encoded: tuple[EncodedConversation, ...]
     too_long: int
     examples: tuple[str, ...]
 
-    def rows(self) -> list[dict[str, list[int]]]:
+    def build_training_rows(self) -> list[dict[str, list[int]]]:
         """Return prepared rows for TRL's trainer: `input_ids`, and `labels` that are IGNORED outside policy tokens."""
         return [
             {
@@ -41,7 +41,7 @@ class Demonstrations:
         """Yield conversation indices in training order: shuffled epochs, like lengths together. Raises ValueError."""
         order = Order(Stage("demonstrations", self.encoded, batch), seed, 0)
         for epoch in range(epochs):
-            for members in order.shuffled(epoch):
+            for members in order.shuffle_epoch(epoch):
                 yield from members
 
 
@@ -49,6 +49,6 @@ def demonstrations(
     tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, show: Show = Prompt
 ) -> Demonstrations:
     """Return the demonstrations of training examples, imported ones included, of at most `longest` tokens."""
-    whole = [full(tokenizer, example, show) for example in examples]
-    kept = [(example.id, one) for example, one in zip(examples, whole, strict=True) if len(one.ids) <= longest]
-    return Demonstrations(tuple(one for _, one in kept), len(whole) - len(kept), tuple(id for id, _ in kept))
+    encoded = [encode_full_demonstration(tokenizer, example, show) for example in examples]
+    fitting = [(example.id, one) for example, one in zip(examples, encoded, strict=True) if len(one.ids) <= longest]
+    return Demonstrations(tuple(one for _, one in fitting), len(encoded) - len(fitting), tuple(id for id, _ in fitting))

@@ -23,7 +23,7 @@ def is_first() -> bool:
     return rank() == 0
 
 
-def gathered(value: T) -> list[T]:
+def gather_values(value: T) -> list[T]:
     """Return the values of all processes, by rank; every process has to call it."""
     if count() == 1:
         return [value]

@@ -42,11 +42,11 @@ def has_signal(members: Sequence[Sample], config: GRPORun) -> bool:
 def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None]:
     """Return the advantage that TRL computes for each rollout of a batch; None in a group that counts nowhere."""
     out = invalid if config.zero_variance == "keep" else lambda members: not has_signal(members, config)
-    told = [None if out(members) else one.rollout.reward for members in groups for one in members]
+    breakdowns = [None if out(members) else one.rollout.reward for members in groups for one in members]
     if config.normalise == "components":
-        parts = [None if reward is None else parts_of(reward) for reward in told]
+        parts = [None if reward is None else parts_of(reward) for reward in breakdowns]
         return component_advantages(parts, weights_of(config.reward), config.group)
-    rewards = [None if reward is None else reward.total for reward in told]
+    rewards = [None if reward is None else reward.total for reward in breakdowns]
     return advantages(rewards, config.group, config.scale_rewards)
 
 
@@ -85,7 +85,7 @@ def pass_rate(members: Sequence[Sample]) -> float:
 
 
 @dataclass
-class Collected:
+class CollectedGroups:
     """The groups of one batch on one process, and those sampled in vain; `seconds` is the extra sampling time."""
 
     groups: list[Group]
@@ -102,29 +102,29 @@ Play = Callable[[Sequence[Example]], list[Group]]
 Gather = Callable[[int], list[int]]
 
 
-def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather) -> Collected:
+def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather) -> CollectedGroups:
     """Collect `count` groups on this process; with `resample`, groups with a signal as far as the bound allows.
 
     `gather` returns the count of each process, and `draw` returns this process's part of the prompts that all of them
     draw next. Every process calls both equally often.
     """
-    found = Collected(play(draw(asking := gather(count))))
-    left = (MOST - 1) * sum(asking) if config.zero_variance == "resample" else 0
+    found = CollectedGroups(play(draw(counts := gather(count))))
+    left = (MOST - 1) * sum(counts) if config.zero_variance == "resample" else 0
     while left:
-        alive, dead = apart(found.groups, config)
+        alive, dead = split_by_signal(found.groups, config)
         lacking = gather(len(dead))
         if not any(lacking) or sum(lacking) > left:
             break
         left -= sum(lacking)
         began = perf_counter()
-        better, worse = apart(play(draw(lacking)), config)
+        better, worse = split_by_signal(play(draw(lacking)), config)
         found.seconds += perf_counter() - began
         found.wasted += [*dead[: len(better)], *worse]  # an old dead group is no worse than a new one
         found.groups = [*alive, *better, *dead[len(better) :]]
     return found
 
 
-def apart(groups: Sequence[Group], config: GRPORun) -> tuple[list[Group], list[Group]]:
+def split_by_signal(groups: Sequence[Group], config: GRPORun) -> tuple[list[Group], list[Group]]:
     """Return the groups with a signal, and those without."""
     alive = [members for members in groups if has_signal(members, config)]
     return alive, [members for members in groups if not has_signal(members, config)]

@@ -54,12 +54,12 @@ class Sentences:
         self.most = min(longest(folder), self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
         self.digest = digest_of(folder)
 
-    def embedded(self, texts: Sequence[str]) -> torch.Tensor:
+    def embed_texts(self, texts: Sequence[str]) -> torch.Tensor:
         """Return unit vectors (texts, width) in double precision: the mean over the tokens of each text."""
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
-        return torch.nn.functional.normalize(torch.cat([self.pooled(batch) for batch in batches]), dim=-1)
+        return torch.nn.functional.normalize(torch.cat([self.pool_texts(batch) for batch in batches]), dim=-1)
 
-    def pooled(self, texts: Sequence[str]) -> torch.Tensor:
+    def pool_texts(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the mean over the tokens of each text (texts, width)."""
         tokens = self.tokenizer(
             [text.strip() for text in texts],
@@ -78,7 +78,7 @@ class Sentences:
             return [[] for _ in left]
         texts = sorted({*left, *right}, key=lambda text: (len(text), text))
         place = {text: number for number, text in enumerate(texts)}
-        vectors = self.embedded(texts)
+        vectors = self.embed_texts(texts)
         rows, columns = ([place[text] for text in side] for side in (left, right))
         found = (vectors[rows] @ vectors[columns].T).clamp(-1.0, 1.0)
         return [[round(one, DECIMALS) for one in row] for row in found.tolist()]
@@ -101,8 +101,8 @@ def check_layers(folder: Path) -> None:
 
 def longest(folder: Path) -> int:
     """Return how many tokens of a text the model reads, according to its folder; the rest is cut off."""
-    told = read_json(folder / LENGTH).get("max_seq_length") if (folder / LENGTH).is_file() else None
-    return int(told) if told else sys.maxsize
+    length = read_json(folder / LENGTH).get("max_seq_length") if (folder / LENGTH).is_file() else None
+    return int(length) if length else sys.maxsize
 
 
 def digest_of(folder: Path) -> str:
@@ -121,19 +121,19 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
         return
     yield {"digest": sentences.digest}
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         with torch.inference_mode():
-            yield {"cosines": sentences.cosines(asked["left"], asked["right"])}
+            yield {"cosines": sentences.cosines(request["left"], request["right"])}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compute text similarities over JSON lines.")
     parser.add_argument("folder", type=Path)
-    folder, told = parser.parse_args().folder, os.fdopen(os.dup(1), "w", encoding="utf-8")
+    folder, out = parser.parse_args().folder, os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # keep library output out of the answers
     for answer in answers(folder):
-        told.write(json.dumps(answer) + "\n")
-        told.flush()
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
 
 
 if __name__ == "__main__":

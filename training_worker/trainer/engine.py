@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerFast
 
 from ..prove.trajectory import Boundary, Message, Rollout
 from .backends.protocol import Backend, GenerationRequest, GenerationResult
-from .conversation import Encoded, glue_ids, prompt_ids
+from .conversation import EncodedConversation, glue_ids, prompt_ids
 from .model_families import family_of
 
 # Truncation of observations: at most a given number of tokens, and a mark with the number of missing ones.
@@ -31,11 +31,11 @@ def cut_tokens(tokenizer: PreTrainedTokenizerFast, text: str, most: int) -> str:
     spans = tokenizer(text[:READ], add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     if len(spans) <= most and len(text) <= READ:
         return text
-    shown = text[: spans[min(most, len(spans)) - 1][1]] if most else ""
-    while shown and len(tokenizer(shown, add_special_tokens=False)["input_ids"]) > most:
-        shown = shown[:-1]  # a truncated word may take more tokens than the whole one
+    start = text[: spans[min(most, len(spans)) - 1][1]] if most else ""
+    while start and len(tokenizer(start, add_special_tokens=False)["input_ids"]) > most:
+        start = start[:-1]  # a truncated word may take more tokens than the whole one
     left = max(0, len(spans) - most)
-    return f"{shown}... [cut: {'more than ' if len(text) > READ else ''}{left:,} more tokens]"
+    return f"{start}... [cut: {'more than ' if len(text) > READ else ''}{left:,} more tokens]"
 
 
 SHORTEST_TURN = 8  # a turn is not opened when fewer tokens than this are left
@@ -69,10 +69,10 @@ class Sample:
     environment_s: float = field(default=0.0, compare=False)
     reward_s: float = field(default=0.0, compare=False)
 
-    def encode(self) -> Encoded:
+    def encode(self) -> EncodedConversation:
         """Return prompt and completion as one conversation, with a mask of the model's tokens."""
         mask = (*[0] * len(self.prompt_ids), *self.env_mask)
-        return Encoded((*self.prompt_ids, *self.completion_ids), mask)
+        return EncodedConversation((*self.prompt_ids, *self.completion_ids), mask)
 
 
 class Conversation(Protocol):
@@ -111,12 +111,12 @@ class Row:
     environment_s: float = 0.0
     done: bool = False
 
-    def say(self, turn: GenerationResult) -> None:
+    def append_turn(self, turn: GenerationResult) -> None:
         self.ids += turn.ids
         self.mask += [1] * len(turn.ids)
         self.logprobs += turn.logprobs
 
-    def hear(self, glue: Sequence[int]) -> None:
+    def append_glue(self, glue: Sequence[int]) -> None:
         self.ids += glue
         self.mask += [0] * len(glue)
         self.logprobs += [0.0] * len(glue)
@@ -170,7 +170,7 @@ class Engine:
             self.end_turn(turn)
         late = [i for i, row in enumerate(self.rows) if not row.done and row.attempt.overdue()]
         for number in late:
-            self.leave(number)
+            self.finish_row(number)
         if not ended and not late:
             raise RuntimeError("The backend ended no turn, and no rollout reached its time limit.")
 
@@ -179,17 +179,17 @@ class Engine:
         row = self.rows[turn.row]
         if row.done:
             return
-        row.say(turn)
+        row.append_turn(turn)
         if turn.failed:
             row.attempt.fail("infrastructure", turn.failed)
         answers = () if turn.failed else row.answer(self.text_of(turn), turn.cut)
         glue = glue_ids(self.tokenizer, answers) if self.tokenizer and answers else []
         room = not self.tokenizer or len(row.ids) + len(glue) + SHORTEST_TURN <= self.limits.completion
         if answers and room and not turn.cut and not row.attempt.over:
-            row.hear(glue)
+            row.append_glue(glue)
             self.submit(turn.row, glue)
         else:
-            self.leave(turn.row)  # an episode that is not over ends here because its tokens are used up
+            self.finish_row(turn.row)  # an episode that is not over ends here because its tokens are used up
 
     def text_of(self, turn: GenerationResult) -> str:
         if turn.text is not None or self.tokenizer is None:
@@ -197,6 +197,6 @@ class Engine:
         ended = turn.ids and turn.ids[-1] in self.stop
         return str(self.tokenizer.decode(list(turn.ids[:-1] if ended else turn.ids)))
 
-    def leave(self, number: int) -> None:
+    def finish_row(self, number: int) -> None:
         self.rows[number].done = True
         self.backend.drop(number)

@@ -13,14 +13,14 @@ from ..prove.reward.final_state import final_state
 from ..prove.reward.goal import goal_success
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Example, Rollout
-from .evaluate import Rollouts, Value, paired, totals_of
+from .evaluate import Rollouts, Value, compare_policies, totals_of
 from .metrics import COMPONENTS, component_means, goal_means, mean
 
 PARTS = ("reward", *COMPONENTS, "success")  # the numbers of a slice, in this order
 TRIES = (1, 2, 4)  # the k of pass^k
 LEAST = 10  # the fewest examples for which an interval is reported
 DIGITS = 5
-Told = dict[str, Any]
+Breakdown = dict[str, Any]
 
 
 def servers_of(example: Example) -> list[str]:
@@ -82,7 +82,7 @@ def pass_hat(rollouts: Rollouts, k: int) -> float | None:
     return mean([comb(c, k) / comb(n, k) for n, c in counts]) if counts else None
 
 
-def watched(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[Any, ...]]:
+def summarize_slices(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[Any, ...]]:
     """Return one row per slice, short enough for an event: cut, name, examples, mean reward, share of successes.
 
     Goal success comes last, where it is known.
@@ -111,7 +111,7 @@ def state_reached(examples: Sequence[Example], rollouts: Rollouts) -> float | No
     return mean(ended) if ended else None
 
 
-def compared(examples: Sequence[Example], modes: Mapping[str, tuple[Rollouts, Rollouts]]) -> list[Told]:
+def compare_slices(examples: Sequence[Example], modes: Mapping[str, tuple[Rollouts, Rollouts]]) -> list[Breakdown]:
     """Compare before and after, first over all examples and then in every slice.
 
     `modes` holds both sides by sampling mode. Each mode has `before` and `after` in the order of PARTS, pass^k of both
@@ -130,16 +130,16 @@ def compared(examples: Sequence[Example], modes: Mapping[str, tuple[Rollouts, Ro
     ]
 
 
-def comparison(sides: Sequence[Rollouts]) -> Told:
+def comparison(sides: Sequence[Rollouts]) -> Breakdown:
     before, after = sides
-    told: Told = {"before": numbers(before), "after": numbers(after)}
-    told["reward"], told["success"] = gain(before, after, totals_of), gain(before, after, successes)
+    table: Breakdown = {"before": numbers(before), "after": numbers(after)}
+    table["reward"], table["success"] = gain(before, after, totals_of), gain(before, after, successes)
     for k in TRIES:
         passed = [pass_hat(side, k) for side in sides]
         if None not in passed:
-            told[f"pass_{k}"] = [round(share, DIGITS) for share in passed if share is not None]
+            table[f"pass_{k}"] = [round(share, DIGITS) for share in passed if share is not None]
     old, new = (goal_means([rollout for each in side for rollout in each]) for side in sides)
-    return told | {name: [round(old[name], DIGITS), round(new[name], DIGITS)] for name in old if name in new}
+    return table | {name: [round(old[name], DIGITS), round(new[name], DIGITS)] for name in old if name in new}
 
 
 def numbers(rollouts: Rollouts) -> list[float]:
@@ -151,7 +151,7 @@ def numbers(rollouts: Rollouts) -> list[float]:
 def gain(before: Rollouts, after: Rollouts, value: Value) -> list[float | None]:
     """Return the mean paired difference and its 95% interval; None where there are too few examples."""
     try:
-        found = paired(before, after, value=value)
+        found = compare_policies(before, after, value=value)
     except ValueError:
         return [None, None, None]
     interval = [found.low, found.high] if found.examples >= LEAST else [None, None]

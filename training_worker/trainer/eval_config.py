@@ -28,7 +28,7 @@ TOGETHER = 1_024  # rollouts of a batch on a GPU
 
 
 @dataclass(frozen=True)
-class Measuring:
+class EvaluationConfig:
     """Evaluation settings; `rows` conversations fit into the cache of `device` at once, in float32.
 
     On a GPU a batch has many more: when one ends, a waiting one takes its place, and only the last ones leave the GPU
@@ -67,8 +67,8 @@ class Measuring:
         return evaluate(model, tokenizer, examples, samples, temperature, seed, limits=self.limits, **how)
 
 
-def measuring(config: GRPORun | SupervisedRun) -> Measuring:
-    """Return the evaluation settings of a run. Raises Impossible and UnreadablePolicy."""
+def build_evaluation_config(config: GRPORun | SupervisedRun) -> EvaluationConfig:
+    """Return the evaluation settings of a run. Raises SettingsError and UnreadablePolicy."""
     device = device_of(config)
     limits = config.limits if isinstance(config, GRPORun) else TokenLimits()
-    return Measuring(device, rows_at_once(replace(config, precision="fp32"), device), limits)
+    return EvaluationConfig(device, rows_at_once(replace(config, precision="fp32"), device), limits)

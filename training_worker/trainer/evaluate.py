@@ -49,8 +49,8 @@ def evaluate(
     """
     attempt = attempt or partial(Attempt, format=family_of(tokenizer).format)
     generator = torch.Generator().manual_seed(seed)
-    asked = [attempt(example) for example in examples]
-    lengths = [len(prompt_ids(tokenizer, one.opening, one.tools)) for one in asked]
+    episodes = [attempt(example) for example in examples]
+    lengths = [len(prompt_ids(tokenizer, one.opening, one.tools)) for one in episodes]
     order = sorted(range(len(examples)), key=lambda i: lengths[i])
     size = max(1, together // samples)
     found: dict[int, list[Rollout]] = {}
@@ -94,7 +94,7 @@ def totals_of(rollouts: Sequence[Rollout]) -> list[float]:
     return [rollout.reward.total for rollout in rollouts if rollout.reward is not None]
 
 
-def paired(before: Rollouts, after: Rollouts, seed: int = 0, value: Value = totals_of) -> Difference:
+def compare_policies(before: Rollouts, after: Rollouts, seed: int = 0, value: Value = totals_of) -> Difference:
     """Compare two policies by the mean `value` of each example's valid samples, by default its reward."""
     return difference([value(one) for one in before], [value(one) for one in after], seed)
 

@@ -18,7 +18,7 @@ from typing import Any
 from transformers import GenerationConfig
 
 from ..prove.trajectory import UnreadableData
-from .grpo import quiet
+from .grpo import silence_libraries
 from .model_card import model_card
 from .model_families import family_of
 from .models import UnreadablePolicy, read_json, weight_files
@@ -116,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--merge", action="store_true", help="add a LoRA adapter to the weights of its model")
     parser.add_argument("--licence", default="", help="identifier of the licence, such as apache-2.0")
     given = parser.parse_args(argv)
-    quiet()
+    silence_libraries()
     try:
         out = export(given.source.absolute(), given.out.absolute(), merge=given.merge, licence=given.licence)
     except (NotExported, UnreadablePolicy) as reason:

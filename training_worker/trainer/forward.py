@@ -26,20 +26,20 @@ def hidden_states(
     cos, sin = (table[positions][:, None] for table in angles)
     x = body.embed_tokens(ids)
     for number, layer in enumerate(body.layers):
-        part, h = layer.self_attn, normed(layer.input_layernorm, x)
+        part, h = layer.self_attn, apply_norm(layer.input_layernorm, x)
         q = part.q_proj(h).view(rows, time, config.num_attention_heads, -1)
         k = part.k_proj(h).view(rows, time, config.num_key_value_heads, -1)
         v = part.v_proj(h).view(rows, time, config.num_key_value_heads, -1).transpose(1, 2)
         if isinstance(model, Qwen3ForCausalLM):
-            q, k = normed(part.q_norm, q), normed(part.k_norm, k)
-        q, k = (turned(part.transpose(1, 2), cos, sin) for part in (q, k))
+            q, k = apply_norm(part.q_norm, q), apply_norm(part.k_norm, k)
+        q, k = (apply_rotary_embedding(part.transpose(1, 2), cos, sin) for part in (q, k))
         mixed = attend(number, q, k, v)
         x = x + part.o_proj(mixed.transpose(1, 2).flatten(2))
-        x = x + layer.mlp(normed(layer.post_attention_layernorm, x))
-    return normed(body.norm, x)
+        x = x + layer.mlp(apply_norm(layer.post_attention_layernorm, x))
+    return apply_norm(body.norm, x)
 
 
-def normed(norm: Any, x: Tensor) -> Tensor:
+def apply_norm(norm: Any, x: Tensor) -> Tensor:
     """Apply a norm of transformers in one operation."""
     return rms_norm(x, norm.weight.shape, norm.weight, norm.variance_epsilon)
 
@@ -59,7 +59,7 @@ def rotary(model: Readable, positions: int) -> tuple[Tensor, Tensor]:
     return angles.cos(), angles.sin()
 
 
-def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def apply_rotary_embedding(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     half = x.shape[-1] // 2
     return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
 

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from ..prove.trajectory import Example
-from .conversation import Encoded
-from .curriculum import full, shorten_answers
+from .conversation import EncodedConversation
+from .curriculum import encode_full_demonstration, shorten_answers
 from .dynamic_sampling import token_advantages
 from .generate import sample
 from .grpo_config import GRPORun
@@ -55,7 +55,7 @@ def batch_gradients(
             config = GRPORun(policy=Path(), data=Path(), out=Path(), group=group, credit=credit)
             advantages = token_advantages(groups, config, has_call)
             gradients[credit] = gradient(policy, conversations, advantages, group)
-        conversations = [full(policy.tokenizer, shorten_answers(one)) for one in demonstrated]
+        conversations = [encode_full_demonstration(policy.tokenizer, shorten_answers(one)) for one in demonstrated]
         masks = [one.mask for one in conversations]
         yield gradients | {"supervised": gradient(policy, conversations, masks, group)}
 
@@ -65,7 +65,7 @@ def split(rows: Sequence[Any], size: int) -> Iterator[list[Any]]:
 
 
 def gradient(
-    policy: Policy, conversations: Sequence[Encoded], weights: Sequence[Sequence[float]], portion: int
+    policy: Policy, conversations: Sequence[EncodedConversation], weights: Sequence[Sequence[float]], portion: int
 ) -> Tensor:
     """Return the gradient (weights,) of each token's negative log-likelihood times its weight, summed.
 
@@ -77,7 +77,7 @@ def gradient(
         for one, row in zip(conversations, weights, strict=True)
     ]
 
-    def differentiate(some: Sequence[Encoded], weights: Sequence[Tensor]) -> Tensor:
+    def differentiate(some: Sequence[EncodedConversation], weights: Sequence[Tensor]) -> Tensor:
         if not any(weight.any() for weight in weights):
             return torch.zeros(sum(weight.numel() for weight in trained))
         nll, weight = losses(policy.model, some, weights)

@@ -28,9 +28,9 @@ from .malloc import keep_memory
 from .policy import Policy, load_policy, save_policy
 from .rollout_collector import Player, Try
 from .run_folder import Checkpoint, RunFolder
-from .stopping import Stop, on_signals
+from .stop_signal import Stop, on_signals
 
-__all__ = ["Event", "GRPORun", "RunBroke", "Trained", "file_digest", "quiet", "train"]
+__all__ = ["Event", "GRPORun", "RunBroke", "TrainingResult", "file_digest", "silence_libraries", "train"]
 
 
 class RunBroke(UnreadableData):
@@ -38,7 +38,7 @@ class RunBroke(UnreadableData):
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """The end of a run: its last step, its training time, why it ended, and the folder of the trained policy."""
 
     step: int
@@ -55,20 +55,20 @@ def train(
     attempt: Try | None = None,
     evaluate: Evaluate | None = None,
     evaluate_every: int = 0,
-) -> Trained:
+) -> TrainingResult:
     """Train, or resume from the newest complete checkpoint in `config.out`.
 
     `evaluate` is called with the policy and the step at step 0 (or where the run resumes) and every `evaluate_every`
     steps after it. It may return a score, and its time does not count as training. Raises RunMismatch,
-    UnreadablePolicy, TooLarge, Impossible and RunBroke.
+    UnreadablePolicy, TooLarge, SettingsError and RunBroke.
     """
-    quiet()
+    silence_libraries()
     keep_memory()
     use_unplanned_attention()
     torch.set_num_threads(config.threads)
     check_settings(config)
     device = device_of(config)
-    folder, start = opened(config, on_event)
+    folder, start = open_run_folder(config, on_event)
     require_memory(config, device)
     lora = config.lora_rank > 0
     policy = load_policy(config.policy, torch.bfloat16 if lora and config.precision == "bf16" else torch.float32)
@@ -77,8 +77,8 @@ def train(
     examples = [one for one in read_lines(Example, config.data) if one.split == "train"]
     gc.freeze()  # imported modules and read data stay, so the garbage collector need not scan them again
     player = Player(config, policy.tokenizer, examples, attempt, folder, rows_at_once(config, device))
-    with nullcontext(stop) if stop else on_signals() as asked:
-        loop = Loop(config, player, folder, on_event, asked)
+    with nullcontext(stop) if stop else on_signals() as stop_requested:
+        loop = Loop(config, player, folder, on_event, stop_requested)
         loop.evaluate, loop.evaluate_every = evaluate, evaluate_every
         if start:
             loop.go_on_from(start)
@@ -87,9 +87,9 @@ def train(
     return finish(config, policy, trainer, loop, ended)
 
 
-def opened(config: GRPORun, on_event: OnEvent) -> tuple[RunFolder, Checkpoint | None]:
+def open_run_folder(config: GRPORun, on_event: OnEvent) -> tuple[RunFolder, Checkpoint | None]:
     """Return the run's folder, claimed by the first process, and the checkpoint to resume from. Raises RunMismatch."""
-    folder = RunFolder(config.out, lambda told: on_event({"event": "rollouts", **told}))
+    folder = RunFolder(config.out, lambda event: on_event({"event": "rollouts", **event}))
     if distributed.is_first():
         folder.open(identity(config), defaults())
         start = folder.newest()
@@ -125,22 +125,22 @@ def trainer_for(config: GRPORun, policy: Policy, loop: Loop, folder: RunFolder, 
 
 def run(trainer: Trainer, loop: Loop, start: Checkpoint | None) -> Ended:
     """Train until the run is over or a stop is requested. Raises RunBroke."""
-    if (over := loop.over()) is None:
+    if (over := loop.find_end_reason()) is None:
         try:
             trainer.train(resume_from_checkpoint=str(start.folder) if start else None)
         except NotFinite as error:
-            raise RunBroke(broken(error, loop)) from None
-        return loop.over() or "stopped"
+            raise RunBroke(explain_nonfinite_step(error, loop)) from None
+        return loop.find_end_reason() or "stopped"
     if start:
         trainer._load_from_checkpoint(str(start.folder))
     return over
 
 
-def broken(error: NotFinite, loop: Loop) -> str:
-    kept = loop.folder.newest()
-    where = f"The checkpoint of step {kept.step} is intact" if kept else "No checkpoint was written yet"
-    asked = loop.player.asked
-    batch = ", ".join(asked[:16]) + (f" and {len(asked) - 16} more" if len(asked) > 16 else "")
+def explain_nonfinite_step(error: NotFinite, loop: Loop) -> str:
+    checkpoint = loop.folder.newest()
+    where = f"The checkpoint of step {checkpoint.step} is intact" if checkpoint else "No checkpoint was written yet"
+    examples = loop.player.batch
+    batch = ", ".join(examples[:16]) + (f" and {len(examples) - 16} more" if len(examples) > 16 else "")
     return (
         f"The {error.what} of step {error.step} is not finite, so the run stops before it can corrupt a checkpoint. "
         f"Its batch: {batch}. {where}. "
@@ -148,7 +148,7 @@ def broken(error: NotFinite, loop: Loop) -> str:
     )
 
 
-def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended: Ended) -> Trained:
+def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended: Ended) -> TrainingResult:
     """Write the trained policy, or its adapter, next to the run's metrics."""
     target = config.out / "policy"
     card = {
@@ -164,10 +164,10 @@ def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended:
     if distributed.is_first():
         save_policy(target, trainer.accelerator.unwrap_model(trainer.model), policy.tokenizer, card, **how)
     loop.on_event({"event": "ended", "step": loop.step, "seconds": loop.seconds, "why": ended})
-    return Trained(loop.step, loop.seconds, ended, target)
+    return TrainingResult(loop.step, loop.seconds, ended, target)
 
 
-def quiet() -> None:
+def silence_libraries() -> None:
     """Silence library messages about deprecations, void groups and stacked adapters."""
     logging.getLogger("trl").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")

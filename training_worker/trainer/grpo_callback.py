@@ -12,14 +12,14 @@ from transformers import TrainerCallback
 
 from . import distributed
 from .best_checkpoint import Best
-from .device import plain
+from .device import unwrap_lora
 from .grpo_config import GRPORun
 from .grpo_trainer import NotFinite, is_finite
 from .metrics import Metrics, update_metrics
 from .rollout_collector import Player
 from .run_folder import Checkpoint, RunFolder
-from .step_timing import stepped
-from .stopping import Patience, Stop
+from .step_timing import add_step_timing
+from .stop_signal import EarlyStopping, Stop
 
 # Machine metrics of a training run: cores, memory and, where there is one, the GPU.
 
@@ -38,7 +38,7 @@ class Machine:
         times = self.process.cpu_times()
         return float(times.user + times.system)
 
-    def reading(self) -> dict[str, float]:
+    def read_usage(self) -> dict[str, float]:
         """Return metrics by the names of prove/metrics; those of a GPU only where torch has one."""
         now, busy = time.perf_counter(), self.cpu_seconds()
         cores = (busy - self.busy) / max(1e-9, now - self.marked)
@@ -82,7 +82,7 @@ class Loop(TrainerCallback):
         self.step, self.seconds = 0, 0.0
         self.evaluate: Evaluate | None = None
         self.evaluate_every = 0
-        self.patience, self.best = Patience(config.patience), Best()
+        self.patience, self.best = EarlyStopping(config.patience), Best()
         self.machine, self.batch = Machine(), Metrics()
         self.model: Any = None
         self.vllm: Any = None
@@ -94,7 +94,7 @@ class Loop(TrainerCallback):
         self.player.restore(start.progress)
         self.on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
 
-    def over(self) -> Ended | None:
+    def find_end_reason(self) -> Ended | None:
         if self.step >= self.config.max_steps:
             return "steps"
         if self.config.minutes is not None and self.seconds >= 60 * self.config.minutes:
@@ -119,7 +119,7 @@ class Loop(TrainerCallback):
         took = distributed.of_first(time.perf_counter() - self.began)
         self.seconds += took
         self.step = state.global_step
-        self.batch = {**stepped(self.batch, took, self.seconds), **self.machine.reading()}
+        self.batch = {**add_step_timing(self.batch, took, self.seconds), **self.machine.read_usage()}
         self.perhaps_stop(control)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Event | None = None, **rest: Any) -> None:
@@ -144,7 +144,7 @@ class Loop(TrainerCallback):
             self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
 
     def perhaps_stop(self, control: Any) -> None:
-        if distributed.of_first(self.stop.requested) or self.over():
+        if distributed.of_first(self.stop.requested) or self.find_end_reason():
             control.should_training_stop = control.should_save = True
 
     def perhaps_evaluate(self, control: Any) -> None:
@@ -154,12 +154,12 @@ class Loop(TrainerCallback):
             return
         # one process alone must not call a vLLM that all of them share
         given = {"vllm": self.vllm} if self.vllm and distributed.count() == 1 else {}
-        found = self.evaluate(plain(self.model), self.step, **given) if distributed.is_first() else None
+        found = self.evaluate(unwrap_lora(self.model), self.step, **given) if distributed.is_first() else None
         found = distributed.of_first(found)
-        self.patience.hear(self.step, found)
-        if self.best.hear(self.step, found):
+        self.patience.record_value(self.step, found)
+        if self.best.record_value(self.step, found):
             control.should_save = True
-        if self.over():
+        if self.find_end_reason():
             control.should_training_stop = control.should_save = True
 
     def rate(self) -> float:

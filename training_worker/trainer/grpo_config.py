@@ -79,18 +79,20 @@ class GRPORun:
 
 def identity(config: GRPORun) -> dict[str, Any]:
     """Return what identifies a run: its configuration, and the digests of the data and policy it starts from."""
-    kept = {name: value for name, value in asdict(config).items() if name not in MAY_CHANGE | PLACES}
-    return {**kept, "data": file_digest(config.data), "policy": weights_digest(config.policy)}
+    settings = {name: value for name, value in asdict(config).items() if name not in MAY_CHANGE | PLACES}
+    return {**settings, "data": file_digest(config.data), "policy": weights_digest(config.policy)}
 
 
 def defaults() -> dict[str, Any]:
     """Return the default settings, for settings that the folder of an older run does not have."""
 
-    def known() -> Iterator[tuple[str, Any]]:
+    def iterate_defaults() -> Iterator[tuple[str, Any]]:
         for one in fields(GRPORun):
             if one.default is not MISSING:
                 yield one.name, one.default
             elif one.default_factory is not MISSING:
                 yield one.name, one.default_factory()
 
-    return {name: asdict(value) if hasattr(value, "__dataclass_fields__") else value for name, value in known()}
+    return {
+        name: asdict(value) if hasattr(value, "__dataclass_fields__") else value for name, value in iterate_defaults()
+    }

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
-from .device import plain
+from .device import unwrap_lora
 from .generate import Sample
 from .grpo_config import Credit, GRPORun
 from .metrics import invalid, reward_of
@@ -74,7 +74,7 @@ class Trainer(GRPOTrainer):
         return norm
 
 
-class Differentiated(torch.autograd.Function):
+class PrecomputedGradient(torch.autograd.Function):
     """A loss whose gradient with respect to some weights is known."""
 
     @staticmethod
@@ -106,7 +106,7 @@ class GroupedTrainer(Trainer):
             return loss_of(model, inputs)
         spoken = inputs["tool_mask"] * inputs["completion_mask"]
         prompts = tokens(inputs, "prompt")
-        advantages, read = merged(inputs["advantages"], prompts, tokens(inputs, "completion"), spoken)
+        advantages, read = merge_equal_rollouts(inputs["advantages"], prompts, tokens(inputs, "completion"), spoken)
         groups: dict[tuple[int, ...], list[int]] = {}
         for row in read.tolist():
             groups.setdefault(tuple(prompts[row]), []).append(row)
@@ -130,7 +130,7 @@ class GroupedTrainer(Trainer):
             ):
                 total += loss
                 torch._foreach_add_(gradients, summands)
-        return Differentiated.apply(total, gradients, *weights)
+        return PrecomputedGradient.apply(total, gradients, *weights)
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *rest: Any, **more: Any
@@ -142,10 +142,10 @@ class GroupedTrainer(Trainer):
         cut = input_ids.shape[1] - logits_to_keep
         wanted = getattr(self.reading, "wanted", attention_mask[:, cut:])
         prompts, completions = (
-            unpadded(ids, mask)
+            remove_padding(ids, mask)
             for ids, mask in zip(input_ids.tensor_split([cut], 1), attention_mask.tensor_split([cut], 1), strict=True)
         )
-        bare = plain(self.accelerator.unwrap_model(model))
+        bare = unwrap_lora(self.accelerator.unwrap_model(model))
         logprobs = group_logprobs(bare, prompts, completions, wanted, self.temperature)
         return logprobs, torch.zeros_like(logprobs), None
 
@@ -163,14 +163,16 @@ def portions(rows: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]
 
 
 def tokens(inputs: dict[str, Any], part: str) -> list[list[int]]:
-    return unpadded(inputs[f"{part}_ids"], inputs[f"{part}_mask"])
+    return remove_padding(inputs[f"{part}_ids"], inputs[f"{part}_mask"])
 
 
-def unpadded(ids: Any, mask: Any) -> list[list[int]]:
-    return [row[kept].tolist() for row, kept in zip(ids, mask.bool(), strict=True)]
+def remove_padding(ids: Any, mask: Any) -> list[list[int]]:
+    return [row[mask_row].tolist() for row, mask_row in zip(ids, mask.bool(), strict=True)]
 
 
-def merged(advantages: Any, prompts: list[list[int]], completions: list[list[int]], tool_mask: Any) -> tuple[Any, Any]:
+def merge_equal_rollouts(
+    advantages: Any, prompts: list[list[int]], completions: list[list[int]], tool_mask: Any
+) -> tuple[Any, Any]:
     """Return the advantages, summed over equal rollouts in the first of them, and the rows to read (at least one)."""
     total, first = advantages.clone(), dict[tuple[tuple[int, ...], ...], int]()
     for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
@@ -178,8 +180,8 @@ def merged(advantages: Any, prompts: list[list[int]], completions: list[list[int
         if known != i:
             total[known] += advantages[i]
     read = torch.tensor(list(first.values()))
-    telling = (total[read] != 0).reshape(len(read), -1).any(1) & tool_mask[read].any(1)
-    return total, read[telling] if telling.any() else read[:1]
+    nonzero = (total[read] != 0).reshape(len(read), -1).any(1) & tool_mask[read].any(1)
+    return total, read[nonzero] if nonzero.any() else read[:1]
 
 
 def as_batch(

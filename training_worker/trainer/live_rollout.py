@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from ..prove.live_rollout import Watched, write
+from ..prove.live_rollout import LiveRollout, write
 from ..prove.trajectory import Boundary, Example, ExecutedCall, Message, Rollout
 from .engine import Conversation, Sample
 
@@ -29,13 +29,13 @@ class Watch:
 
     def __init__(self, folder: Path, on: bool = True):
         self.folder, self.on, self.step = folder, on, 0
-        self.last: Watched | None = None
+        self.last: LiveRollout | None = None
         self.due = False
 
     def begin(self, step: int) -> None:
         self.step, self.due, self.last = step, self.on, None
 
-    def first(self, attempt: Callable[[Example], Conversation]) -> Callable[[Example], Conversation]:
+    def wrap_episode_factory(self, attempt: Callable[[Example], Conversation]) -> Callable[[Example], Conversation]:
         """Return an episode factory that records the first episode since the step began."""
 
         def make_episode(example: Example) -> Conversation:
@@ -43,12 +43,12 @@ class Watch:
             if not self.due or not isinstance(one, Tellable):
                 return one
             self.due = False
-            return Seen(one, self)
+            return LiveEpisode(one, self)
 
         return make_episode
 
     def publish(self, rollout: Rollout, over: bool = False) -> None:
-        self.last = Watched(self.step, rollout, over)
+        self.last = LiveRollout(self.step, rollout, over)
         self.write(self.last)
 
     def mark_stored(self, samples: Sequence[Sample]) -> None:
@@ -58,14 +58,14 @@ class Watch:
         found = (place for place, one in enumerate(samples, 1) if one.rollout == self.last.rollout)
         self.write(replace(self.last, over=True, index=next(found, None)))
 
-    def write(self, watched: Watched) -> None:
+    def write(self, watched: LiveRollout) -> None:
         try:
             write(self.folder, watched)
         except OSError as error:
             log.warning("Could not write the live rollout: %s", error)
 
 
-class Seen:
+class LiveEpisode:
     """An episode that publishes its progress after every turn and otherwise behaves like the original."""
 
     def __init__(self, inner: Any, watch: Watch):

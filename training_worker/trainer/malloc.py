@@ -6,7 +6,8 @@ import ctypes
 import platform
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # names of malloc.h
-KEPT = 16 << 20  # bytes: larger tensors go back to the system, otherwise fragmentation grows the heap from step to step
+# bytes: larger tensors go back to the system, otherwise fragmentation grows the heap from step to step
+RETAINED_BYTES = 16 << 20
 
 
 def keep_memory() -> bool:
@@ -14,5 +15,5 @@ def keep_memory() -> bool:
     if platform.libc_ver()[0] != "glibc":
         return False
     library = ctypes.CDLL(None)
-    settings = {MMAP_THRESHOLD: KEPT, TRIM_THRESHOLD: KEPT, TOP_PAD: KEPT}
+    settings = {MMAP_THRESHOLD: RETAINED_BYTES, TRIM_THRESHOLD: RETAINED_BYTES, TOP_PAD: RETAINED_BYTES}
     return all([library.mallopt(name, value) == 1 for name, value in settings.items()])

@@ -117,19 +117,19 @@ def reward_of(sample: Sample) -> float:
     return sample.rollout.reward.total if sample.rollout.reward else 0.0
 
 
-def dead(members: Sequence[Sample]) -> bool:
+def lacks_signal(members: Sequence[Sample]) -> bool:
     """Return whether a group gives no training signal: it is invalid, or all of its rewards are the same."""
     return invalid(members) or pstdev([reward_of(sample) for sample in members]) <= EQUAL
 
 
 def dead_share(groups: Sequence[Sequence[Sample]], size: Callable[[Sample], int]) -> float:
     """Return the share of the samples' total `size` that lies in groups without a training signal."""
-    sizes = [(sum(size(sample) for sample in members), dead(members)) for members in groups]
-    whole = sum(amount for amount, _ in sizes)
-    return sum(amount for amount, lost in sizes if lost) / whole if whole else 0.0
+    sizes = [(sum(size(sample) for sample in members), lacks_signal(members)) for members in groups]
+    total = sum(amount for amount, _ in sizes)
+    return sum(amount for amount, lost in sizes if lost) / total if total else 0.0
 
 
-def written(sample: Sample) -> int:
+def count_policy_tokens(sample: Sample) -> int:
     """Return the number of a sample's tokens that the policy wrote."""
     return sum(sample.env_mask)
 
@@ -146,7 +146,7 @@ def lengths(samples: Sequence[Sample]) -> dict[str, float]:
     """Return mean and maximum tokens of prompts, policy output and completions, and the sum of all tokens."""
     sizes = {
         "prompt_tokens": [len(sample.prompt_ids) for sample in samples],
-        "model_tokens": [written(sample) for sample in samples],
+        "model_tokens": [count_policy_tokens(sample) for sample in samples],
         "completion_tokens": [len(sample.completion_ids) for sample in samples],
     }
     means = {name: mean(values) for name, values in sizes.items()}
@@ -173,5 +173,5 @@ def per_tool(calls: Sequence[ExecutedCall]) -> dict[str, list[int]]:
 
 def update_metrics(logs: Mapping[str, Any]) -> dict[str, float]:
     """Return TRL's update metrics by our names; KL only where there is one."""
-    told = {ours: float(logs[theirs]) for ours, theirs in LOGGED.items() if logs.get(theirs) is not None}
-    return {**told, "clipped": float(logs.get("clip_ratio/region_mean") or 0)}
+    metrics = {ours: float(logs[theirs]) for ours, theirs in LOGGED.items() if logs.get(theirs) is not None}
+    return {**metrics, "clipped": float(logs.get("clip_ratio/region_mean") or 0)}

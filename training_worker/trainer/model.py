@@ -115,13 +115,13 @@ def set_circuits(model: Qwen3ForCausalLM, write: float = 0.1, copy: float = 3.0,
             set_head(first.v_proj.weight, head // sharing, said.T)
             set_head(first.o_proj.weight.T, head, heard[block].T * write)
 
-    for head, asked, found, copied in (
+    for head, query, found, copied in (
         (0, key, heard[0], said),
         (2, heard[1], key, heard[1]),
         (3, heard[2], key, heard[1]),
     ):
         if head < heads:
-            set_head(second.q_proj.weight, head, asked.T, slow)
+            set_head(second.q_proj.weight, head, query.T, slow)
             set_head(second.k_proj.weight, head // sharing, found.T, slow)
             set_head(second.v_proj.weight, head // sharing, copied.T)
             set_head(second.o_proj.weight.T, head, said[:, : copied.shape[1]].T * copy)

@@ -10,7 +10,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from ..prove.trajectory import Rollout, read_lines
-from .evaluate import Difference, paired
+from .evaluate import Difference, compare_policies
 
 MODES = ("sampled", "greedy")
 LIMITS = """It was trained and measured on simulated tool servers with generated conversations in one language. Nothing
@@ -20,7 +20,7 @@ a call costs anything."""
 
 def model_card(card: Mapping[str, Any], run: Path | None, name: str, licence: str, *, merged: bool) -> ModelCard:
     """Return the README of an export; without a run it has no measurements."""
-    gains = measured(run) if run else {}
+    gains = compute_gains(run) if run else {}
     data = ModelCardData(
         license=licence or "other",
         library_name="transformers",
@@ -86,7 +86,7 @@ def results(mode: str, gain: Difference) -> list[EvalResult]:
     ]
 
 
-def measured(run: Path) -> dict[str, Difference]:
+def compute_gains(run: Path) -> dict[str, Difference]:
     """Return the gains by mode, computed from the rollouts in the run's folder."""
     found = {}
     for mode in MODES:
@@ -95,7 +95,7 @@ def measured(run: Path) -> dict[str, Difference]:
             before, after = (by_example(file) for file in files)
             common = [id for id in before if id in after]
             if any(valid(before[id]) and valid(after[id]) for id in common):
-                found[mode] = paired([before[id] for id in common], [after[id] for id in common])
+                found[mode] = compare_policies([before[id] for id in common], [after[id] for id in common])
     return found
 
 

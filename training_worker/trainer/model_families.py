@@ -110,14 +110,14 @@ def chat_of(tokenizer: PreTrainedTokenizerFast) -> Chat:
 def recognise(template: str) -> Chat:
     """Return the conversation format of a chat template. Raises UnknownFamily."""
     function = {"name": CALL.name, "arguments": CALL.arguments}
-    asked: list[dict[str, Any]] = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "probe_question"},
         {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]},
         {"role": "tool", "content": "probe_result"},
     ]
     try:
-        text = rendered(template, [*asked, {"role": "assistant", "content": "probe_answer"}])
-        opened = rendered(template, asked, add_generation_prompt=True)
+        text = render_template(template, [*messages, {"role": "assistant", "content": "probe_answer"}])
+        opened = render_template(template, messages, add_generation_prompt=True)
     except (TemplateError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0][:200]
         raise UnknownFamily(f"The chat template cannot render a call and its result ({reason}). {REMEDY}") from None
@@ -156,12 +156,12 @@ def keeps_earlier_turns(chat: Chat) -> bool:
         ("assistant", "probe_answer"),
     )
     talk = [{"role": role, "content": text} for role, text in (*said, *said)]
-    texts = [rendered(chat.template, talk[:length], **chat.options) for length in range(1, len(talk) + 1)]
+    texts = [render_template(chat.template, talk[:length], **chat.options) for length in range(1, len(talk) + 1)]
     ends = [text.rindex(chat.end) for text in texts]
     return all(texts[-1].startswith(text[:end]) for text, end in zip(texts, ends, strict=True))
 
 
-def rendered(template: str, messages: list[dict[str, Any]], **options: Any) -> str:
+def render_template(template: str, messages: list[dict[str, Any]], **options: Any) -> str:
     options |= {"bos_token": "", "eos_token": ""}
     texts: Any = render_jinja_template([messages], tools=[TOOL], chat_template=template, **options)[0]
     return str(texts[0])

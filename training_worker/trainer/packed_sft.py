@@ -20,10 +20,10 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.nn.functional import scaled_dot_product_attention as attention
 
-from .conversation import Encoded
+from .conversation import EncodedConversation
 from .forward import Readable, hidden_states, rotary
 from .malloc import keep_memory
-from .stopping import Stop, on_signals
+from .stop_signal import Stop, on_signals
 from .threads import unsplit_operations
 
 SHARDS = 4  # parts of the matrices, each with its own optimizer, that threads update at the same time
@@ -37,7 +37,7 @@ class Stage:
     """Conversations to train on during a share of the budget, `batch` at a time."""
 
     name: str
-    data: Sequence[Encoded]
+    data: Sequence[EncodedConversation]
     batch: int
     share: float = 1.0
 
@@ -82,7 +82,7 @@ class Progress:
         return max(self.step / run.steps, self.seconds / 60 / run.minutes)
 
 
-def fit(
+def fit_model(
     model: Readable,
     stages: Sequence[Stage],
     run: SFTRun,
@@ -150,14 +150,14 @@ class Order:
         self.stage, self.seed, self.number = stage, seed, number
         self.epoch, self.batches = -1, list[list[int]]()
 
-    def batch(self, count: int) -> list[Encoded]:
+    def batch(self, count: int) -> list[EncodedConversation]:
         """Return the batch after `count` others."""
         epoch, at = divmod(count, len(self.stage.data) // self.stage.batch)
         if epoch != self.epoch:
-            self.epoch, self.batches = epoch, list(self.shuffled(epoch))
+            self.epoch, self.batches = epoch, list(self.shuffle_epoch(epoch))
         return [self.stage.data[i] for i in self.batches[at]]
 
-    def shuffled(self, epoch: int) -> Iterator[list[int]]:
+    def shuffle_epoch(self, epoch: int) -> Iterator[list[int]]:
         generator = torch.Generator().manual_seed((self.seed * 1_000 + self.number) * 100_000 + epoch)
         size, total = self.stage.batch, len(self.stage.data) // self.stage.batch * self.stage.batch
         order = torch.randperm(len(self.stage.data), generator=generator).tolist()[:total]
@@ -177,7 +177,7 @@ class Update:
 def update(
     model: Readable,
     optimizers: Sequence[torch.optim.Optimizer],
-    batch: Sequence[Encoded],
+    batch: Sequence[EncodedConversation],
     weights: Sequence[Tensor],
     pool: ThreadPoolExecutor,
     threads: int,
@@ -190,7 +190,9 @@ def update(
     shares = [(batch[at::threads], weights[at::threads]) for at in range(min(threads, len(batch)))]
     trained = [weight for weight in model.parameters() if weight.requires_grad]
 
-    def differentiate(share: tuple[Sequence[Encoded], Sequence[Tensor]]) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+    def differentiate(
+        share: tuple[Sequence[EncodedConversation], Sequence[Tensor]],
+    ) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         nll, weight = losses(model, *share)
         loss = (nll * weight).sum() / total
         return torch.autograd.grad(loss, trained), loss.detach(), nll.detach()[weight == 1]
@@ -208,7 +210,7 @@ def take_step(optimizer: torch.optim.Optimizer) -> None:
     optimizer.zero_grad()
 
 
-def loss_weights(one: Encoded, prompt_weight: float, stride: int = 1, step: int = 0) -> Tensor:
+def loss_weights(one: EncodedConversation, prompt_weight: float, stride: int = 1, step: int = 0) -> Tensor:
     """Return the weight of each token's loss; the first token follows nothing and has weight 0.
 
     Of the tokens that are not the model's, every `stride`-th has a weight, and the next step takes others. Their mean
@@ -221,7 +223,7 @@ def loss_weights(one: Encoded, prompt_weight: float, stride: int = 1, step: int 
     return weights
 
 
-def losses(model: Readable, batch: Sequence[Encoded], weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def losses(model: Readable, batch: Sequence[EncodedConversation], weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the negative log-likelihood (n,) of each token with a weight, and its weight (n,).
 
     The conversations are one packed sequence in which each attends only to itself: nothing is padded.

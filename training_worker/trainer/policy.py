@@ -33,7 +33,7 @@ from .models import (
     roots,
     weight_files,
 )
-from .timeout import within
+from .timeout import enforce_timeout
 
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_atomically"]
 
@@ -174,11 +174,11 @@ def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
             "Use the instruction-tuned model of the family."
         )
     try:
-        with within(LONGEST_RENDERING):
-            shown = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
+        with enforce_timeout(LONGEST_RENDERING):
+            text = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
     except Exception as error:  # a template is a third-party program that may fail in any way
         raise UnreadablePolicy(f"{folder}: its chat template fails on a tool ({str(error)[:200]}).") from None
-    if "sentinel_tool" not in str(shown):
+    if "sentinel_tool" not in str(text):
         raise UnreadablePolicy(f"{folder}: its chat template does not show tools. Use a model that supports them.")
 
 

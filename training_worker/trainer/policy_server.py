@@ -64,26 +64,26 @@ class PolicyServer:
                 long = f"the conversation has {len(ids):,} tokens and the model reads {self.room:,}"
                 yield {"id": one.id, "out_of_room": long}
                 continue
-            asked = GenerationRequest(one.id, ids, one.messages, one.tools, most)
+            request = GenerationRequest(one.id, ids, one.messages, one.tools, most)
             if self.temperature == 0:
-                together.append(asked)
+                together.append(request)
             else:
-                yield from self.generate([asked], seed_of(ids, one.trial))
+                yield from self.generate([request], seed_of(ids, one.trial))
         if together:
             yield from self.generate(together, 0)
 
-    def generate(self, asked: Sequence[GenerationRequest], seed: int) -> Iterator[dict[str, Any]]:
+    def generate(self, requests: Sequence[GenerationRequest], seed: int) -> Iterator[dict[str, Any]]:
         """Yield the answers of one batch."""
         generator = torch.Generator(self.model.device).manual_seed(seed)
         backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
-        stop, left = family_of(self.tokenizer).stop, len(asked)
+        stop, left = family_of(self.tokenizer).stop, len(requests)
         try:
-            for place, one in enumerate(asked):
+            for place, one in enumerate(requests):
                 backend.submit(replace(one, row=place))  # sampling depends on the row, so not on the caller's id
             while left:
                 for turn in backend.step():
                     said = list(turn.ids[:-1] if turn.ids and turn.ids[-1] in stop else turn.ids)
-                    one, text = asked[turn.row], str(self.tokenizer.decode(said))
+                    one, text = requests[turn.row], str(self.tokenizer.decode(said))
                     backend.drop(turn.row)
                     left -= 1
                     yield {"id": one.row, "text": text, "tokens": len(one.ids) + len(turn.ids)}
@@ -101,9 +101,9 @@ def read_requests(lines: TextIO, waiting: SimpleQueue[ChatRequest | None]) -> No
     """Queue every request as it arrives; None marks the end, also if a request cannot be read."""
     try:
         for line in lines:
-            told = json.loads(line)
-            messages = [Message(**one) for one in told["messages"]]
-            waiting.put(ChatRequest(told["id"], messages, told["tools"], told["trial"]))
+            fields = json.loads(line)
+            messages = [Message(**one) for one in fields["messages"]]
+            waiting.put(ChatRequest(fields["id"], messages, fields["tools"], fields["trial"]))
     finally:
         waiting.put(None)
 
@@ -121,7 +121,7 @@ def batches(waiting: SimpleQueue[ChatRequest | None]) -> Iterator[list[ChatReque
         yield batch
 
 
-def shortened(digest: str) -> str:
+def shorten_digest(digest: str) -> str:
     return hashlib.sha256(digest.encode()).hexdigest()[:16]
 
 
@@ -138,7 +138,7 @@ def main() -> None:
     given, answers = options(), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # keep library output out of the answers
 
-    def say(answer: dict[str, Any]) -> None:
+    def write_answer(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
@@ -147,10 +147,10 @@ def main() -> None:
         dtype = torch.bfloat16 if device == "cuda" else torch.float32
         policy = load_policy(given.folder, dtype, needs_card=not (given.folder / PROGRESS).is_file())
         policy.model.to(device)
-        weights = shortened(weights_digest(given.folder))
-        say({"format": type(family_of(policy.tokenizer).format).__name__, "weights": weights})
+        weights = shorten_digest(weights_digest(given.folder))
+        write_answer({"format": type(family_of(policy.tokenizer).format).__name__, "weights": weights})
     except UnreadableData as reason:
-        say({"error": str(reason)})
+        write_answer({"error": str(reason)})
         return
     speaking = PolicyServer(policy, given.temperature, given.answer)
     waiting = SimpleQueue[ChatRequest | None]()
@@ -158,7 +158,7 @@ def main() -> None:
     for batch in batches(waiting):
         with torch.inference_mode():
             for answer in speaking.replies(batch):
-                say(answer)
+                write_answer(answer)
 
 
 if __name__ == "__main__":

@@ -10,5 +10,5 @@ from .conversation import prompt_ids
 
 
 def prompt_length(tokenizer: PreTrainedTokenizerFast, example: Example) -> int:
-    asked = Prompt(example)
-    return len(prompt_ids(tokenizer, asked.opening, asked.tools))
+    prompt = Prompt(example)
+    return len(prompt_ids(tokenizer, prompt.opening, prompt.tools))

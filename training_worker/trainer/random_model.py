@@ -45,13 +45,13 @@ def save_shaped(
     if len(tokenizer) > shape.vocabulary:
         raise ValueError(f"The tokenizer has {len(tokenizer)} tokens, more than the shape's {shape.vocabulary}.")
     with torch.device(device):  # billions of random numbers: a GPU draws them in a second
-        model = shaped(tokenizer, shape, turn, seed)
+        model = build_random_model(tokenizer, shape, turn, seed)
     save_policy(folder, model, tokenizer, {"made_by": "random weights", "shape": vars(shape)})
     return sum(weight.numel() for weight in model.parameters())
 
 
 @torch.no_grad()
-def shaped(tokenizer: PreTrainedTokenizerFast, shape: ModelShape, turn: int, seed: int) -> Qwen3ForCausalLM:
+def build_random_model(tokenizer: PreTrainedTokenizerFast, shape: ModelShape, turn: int, seed: int) -> Qwen3ForCausalLM:
     torch.manual_seed(seed)
     end = family_of(tokenizer).end
     config = Qwen3Config(

@@ -33,7 +33,7 @@ class Row:
         names = [shorten(text) for text in self.texts]
         return [name for name in names if name not in self.shared] or names
 
-    def name(self, said: str) -> str:
+    def choose_name(self, said: str) -> str:
         """Return the name that occurs in what was said, or else the first."""
         names, said = self.names(), said.lower()
         return next((name for name in names if name.lower() in said), names[0])
@@ -81,7 +81,7 @@ def find_references(example: Example, at: int) -> dict[str, str]:
                 if row.texts and (len(things) > 1 or row.id not in rows):
                     rows[row.id] = row
     ids = (value for call in step.calls for value in strings(call.arguments) if value in rows and value not in said)
-    return {id: rows[id].name(example.turns[step.turn]) for id in ids}
+    return {id: rows[id].choose_name(example.turns[step.turn]) for id in ids}
 
 
 def list_names(example: Example) -> list[str]:

@@ -15,15 +15,15 @@ import torch
 
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Example
-from .conversation import Encoded
+from .conversation import EncodedConversation
 from .generate import Sample, sample
-from .grpo import Trained
+from .grpo import TrainingResult
 from .grpo_callback import Ended, OnEvent
-from .packed_sft import SFTRun, Stage, fit
+from .packed_sft import SFTRun, Stage, fit_model
 from .policy import Policy, load_policy, save_policy
 from .prompts import prompt_length
 from .sft_trainer import training_examples
-from .stopping import Stop, on_signals
+from .stop_signal import Stop, on_signals
 
 PORTION = 8  # prompts whose rollouts run together
 
@@ -51,20 +51,20 @@ class RejectionRun:
     threads: int = 2
 
 
-def train_on_successes(run: RejectionRun, on_event: OnEvent, *, stop: Stop | None = None) -> Trained:
+def train_on_successes(run: RejectionRun, on_event: OnEvent, *, stop: Stop | None = None) -> TrainingResult:
     """Train, or resume after the last round whose policy lies in `run.out`. Raises UnreadablePolicy."""
     torch.set_num_threads(run.threads)
     target = run.out / "policy"
     resumes = (target / "card.json").is_file()
     policy = load_policy(target if resumes else run.policy)
     number, seconds = (int(policy.card["rounds"]), float(policy.card["seconds"])) if resumes else (0, 0.0)
-    examples = [one for one in training_examples(run.data) if fits(policy, one, run.longest_prompt)]
+    examples = [one for one in training_examples(run.data) if has_fitting_prompt(policy, one, run.longest_prompt)]
     with nullcontext(stop) if stop else on_signals() as stop:
         while seconds < 60 * run.minutes and not stop.requested:
             began = perf_counter()
             generator = torch.Generator().manual_seed(run.seed * 100_000 + number)
             chosen = torch.randperm(len(examples), generator=generator)[: run.prompts].tolist()
-            successes, left = list[Encoded](), 60 * run.minutes - seconds
+            successes, left = list[EncodedConversation](), 60 * run.minutes - seconds
             for start in range(0, len(chosen), PORTION):
                 prompts = [examples[at] for at in chosen[start : start + PORTION]]
                 made = sample(policy.model, policy.tokenizer, prompts, run.samples, generator=generator)
@@ -73,7 +73,7 @@ def train_on_successes(run: RejectionRun, on_event: OnEvent, *, stop: Stop | Non
                     break
             left -= perf_counter() - began
             if len(successes) >= run.batch and left > 0:
-                fit(
+                fit_model(
                     policy.model,
                     [Stage("successes", successes, run.batch)],
                     SFTRun(
@@ -95,14 +95,14 @@ def train_on_successes(run: RejectionRun, on_event: OnEvent, *, stop: Stop | Non
             save_policy(target, policy.model, policy.tokenizer, card)
             on_event({"event": "round", "round": number, "seconds": seconds, "successes": len(successes)})
         ended: Ended = "stopped" if stop.requested else "minutes"
-    return Trained(number, seconds, ended, target)
+    return TrainingResult(number, seconds, ended, target)
 
 
-def fits(policy: Policy, example: Example, longest: int) -> bool:
+def has_fitting_prompt(policy: Policy, example: Example, longest: int) -> bool:
     return prompt_length(policy.tokenizer, example) <= longest
 
 
-def select_successes(samples: Sequence[Sample], group: int, most: int) -> Iterator[Encoded]:
+def select_successes(samples: Sequence[Sample], group: int, most: int) -> Iterator[EncodedConversation]:
     """Yield at most `most` different successes of each prompt, with the loss on the policy's tokens."""
     for start in range(0, len(samples), group):
         successes = [

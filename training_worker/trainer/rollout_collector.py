@@ -18,8 +18,17 @@ from . import distributed
 from .backends import Backend, backend_for
 from .backends.vllm import VLLMBackend
 from .conversation import prompt_ids
-from .device import plain
-from .dynamic_sampling import Collected, Group, advantages_of, apart, collect, has_signal, pass_rate, token_advantages
+from .device import unwrap_lora
+from .dynamic_sampling import (
+    CollectedGroups,
+    Group,
+    advantages_of,
+    collect,
+    has_signal,
+    pass_rate,
+    split_by_signal,
+    token_advantages,
+)
 from .generate import Conversation, Sample, sample
 from .grpo_config import GRPORun
 from .grpo_trainer import NotFinite, as_batch
@@ -28,7 +37,7 @@ from .metrics import Metrics, invalid
 from .model_families import family_of
 from .prompt_sampler import PromptSampler, read_state, write_state
 from .run_folder import RunFolder
-from .step_timing import rolled
+from .step_timing import compute_rollout_metrics
 from .token_advantages import Choices, call_finder, choices_of
 from .token_text import piece_of
 
@@ -37,7 +46,7 @@ Try = Callable[[Example], Conversation]
 
 def attempt_of(config: GRPORun, tokenizer: PreTrainedTokenizerFast, share: float = 0.0) -> Try:
     """Return the factory of this model's episodes, with the reward at this share of the run."""
-    return partial(Attempt, format=family_of(tokenizer).format, reward=config.reward.at(share))
+    return partial(Attempt, format=family_of(tokenizer).format, reward=config.reward.interpolate_tau(share))
 
 
 class Player:
@@ -55,15 +64,15 @@ class Player:
         self.config, self.tokenizer, self.folder, self.rows = config, tokenizer, folder, rows
         self.watch = Watch(folder.path, on=distributed.is_first())
         self.given, self.attempt = attempt, attempt or attempt_of(config, tokenizer)
-        self.asking = PromptSampler(config, examples, self.fits)
+        self.sampler = PromptSampler(config, examples, self.has_fitting_prompt)
         self.generator = torch.Generator().manual_seed(config.seed + distributed.rank())
         self.has_call = call_finder(tokenizer)
         self.choices: list[Choices] = []  # of the latest batch of this process
-        self.asked: list[str] = []  # the examples of the latest batch, for error messages
+        self.batch: list[str] = []  # the examples of the latest batch, for error messages
 
-    def fits(self, example: Example) -> bool:
-        asked = self.attempt(example)
-        return len(prompt_ids(self.tokenizer, asked.opening, asked.tools)) <= self.config.longest_prompt
+    def has_fitting_prompt(self, example: Example) -> bool:
+        episode = self.attempt(example)
+        return len(prompt_ids(self.tokenizer, episode.opening, episode.tools)) <= self.config.longest_prompt
 
     def play(self, trainer: Any, count: int, step: int) -> tuple[dict[str, list[Any]], Metrics]:
         """Return a batch of `count` groups of this process for TRL, and the metrics of the step's whole batch."""
@@ -72,37 +81,41 @@ class Player:
         self.attempt = self.given or attempt_of(config, self.tokenizer, share)
         self.watch.begin(step)
         found = collect(
-            config, count, partial(self.draw, share=share), partial(self.speak, trainer), distributed.gathered
+            config,
+            count,
+            partial(self.draw, share=share),
+            partial(self.generate_groups, trainer),
+            distributed.gather_values,
         )
         void = (lambda members: not has_signal(members, config)) if config.zero_variance != "keep" else None
         flat = list(chain.from_iterable(found.groups))
         self.choices = [choices_of(one.completion_ids, one.env_mask, self.has_call) for one in flat]
         batch = as_batch(flat, config.group, mask_truncated=config.mask_truncated, **({"void": void} if void else {}))
         rates = [(members[0].rollout.example, pass_rate(members)) for members in found.sampled if not invalid(members)]
-        self.asking.learn(chain.from_iterable(distributed.gathered(rates)))
-        return batch, self.record(distributed.gathered(found), step, time.perf_counter() - began)
+        self.sampler.learn(chain.from_iterable(distributed.gather_values(rates)))
+        return batch, self.record(distributed.gather_values(found), step, time.perf_counter() - began)
 
     def draw(self, lacking: Sequence[int], share: float) -> list[Example]:
         """Return this process's part of the next prompts; every process draws all of them."""
-        drawn, before = self.asking.draw(sum(lacking), share), sum(lacking[: distributed.rank()])
-        self.asked = [*(self.asked if before or lacking[0] < self.config.prompts else ()), *(one.id for one in drawn)]
+        drawn, before = self.sampler.draw(sum(lacking), share), sum(lacking[: distributed.rank()])
+        self.batch = [*(self.batch if before or lacking[0] < self.config.prompts else ()), *(one.id for one in drawn)]
         return drawn[before : before + lacking[distributed.rank()]]
 
-    def speak(self, trainer: Any, examples: Sequence[Example]) -> list[Group]:
+    def generate_groups(self, trainer: Any, examples: Sequence[Example]) -> list[Group]:
         """Return the groups of these examples. Raises NoBackend and NotFinite."""
         size = self.config.group
         try:
-            attempt = self.watch.first(self.attempt)
+            attempt = self.watch.wrap_episode_factory(self.attempt)
             samples = rollouts(self.config, trainer, self.tokenizer, examples, self.generator, attempt, self.rows)
         except RuntimeError as error:
-            if spoiled(error):
+            if is_nonfinite_error(error):
                 raise NotFinite("policy", trainer.state.global_step + 1) from None
             raise
         if any(isnan(logprob) for one in samples for logprob in one.logprobs):
             raise NotFinite("policy", trainer.state.global_step + 1)
         return [samples[i : i + size] for i in range(0, len(samples), size)]
 
-    def record(self, found: Sequence[Collected], step: int, seconds: float) -> Metrics:
+    def record(self, found: Sequence[CollectedGroups], step: int, seconds: float) -> Metrics:
         """Store the rollouts of all processes, and return their metrics."""
         config = self.config
         groups = [members for part in found for members in part.groups]
@@ -122,29 +135,29 @@ class Player:
                 piece=piece_of(self.tokenizer),
             )
             self.watch.mark_stored(samples)
-        line = rolled(samples, config.group, seconds, len(found))
+        line = compute_rollout_metrics(samples, config.group, seconds, len(found))
         if config.zero_variance != "keep":
-            dead = len(apart(groups, config)[1])
+            dead = len(split_by_signal(groups, config)[1])
             vain = {"wasted_rollouts": len(wasted) * config.group, "wasted_s": max(part.seconds for part in found)}
             line |= {"dropped_groups": dead, **vain}
         if config.difficulty == "pools":
-            line |= self.asking.pools()
+            line |= self.sampler.pools()
         return line
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to resume, as JSON; every process has to call it."""
-        states = distributed.gathered(write_state(self.generator))
-        return {"generator": states[0], "generators": states, "asking": self.asking.state()}
+        states = distributed.gather_values(write_state(self.generator))
+        return {"generator": states[0], "generators": states, "asking": self.sampler.state()}
 
     def restore(self, progress: dict[str, Any]) -> None:
         """Restore a checkpoint; one that older code wrote used plain rounds."""
         states = progress.get("generators") or [progress["generator"]]
         self.generator.set_state(read_state(states[distributed.rank()]))
         if "asking" in progress:
-            self.asking.restore(progress["asking"])
+            self.sampler.restore(progress["asking"])
         else:
-            self.asking.narrow()
-            self.asking.draw(int(progress["step"]) * self.config.prompts)
+            self.sampler.narrow()
+            self.sampler.draw(int(progress["step"]) * self.config.prompts)
 
 
 def rollouts(
@@ -157,7 +170,7 @@ def rollouts(
     rows: int,
 ) -> list[Sample]:
     """Sample one group after the other, on the backend that the run names. Raises NoBackend."""
-    model = plain(trainer.accelerator.unwrap_model(trainer.model))
+    model = unwrap_lora(trainer.accelerator.unwrap_model(trainer.model))
     backend: Backend
     if config.backend == "vllm":  # TRL has sent the weights already
         backend = VLLMBackend(trainer.vllm_generation, family_of(tokenizer).stop, config.temperature, push=False)
@@ -177,6 +190,6 @@ def rollouts(
     )
 
 
-def spoiled(error: RuntimeError) -> bool:
+def is_nonfinite_error(error: RuntimeError) -> bool:
     """Return whether torch could not sample a token because the policy's probabilities are not finite."""
     return "probability tensor contains" in str(error)

@@ -22,7 +22,7 @@ from .generate import Sample
 from .policy import CARD, write_atomically
 
 PROGRESS = "progress.json"
-KEPT = 2  # checkpoints that stay: the newest ones; the best one stays as well
+NEWEST_CHECKPOINTS = 2  # checkpoints that stay: the newest ones; the best one stays as well
 
 
 class RunMismatch(UnreadableData):
@@ -48,10 +48,10 @@ def with_defaults(known: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict
 
 
 class RunFolder:
-    """The files of a run. `on_kept` gets the summary of each step's rollouts (see prove/store/folder.py)."""
+    """The files of a run. `on_stored` gets the summary of each step's rollouts (see prove/store/folder.py)."""
 
-    def __init__(self, path: Path, on_kept: Callable[[dict[str, Any]], None] = lambda told: None):
-        self.path, self.on_kept = path, on_kept
+    def __init__(self, path: Path, on_stored: Callable[[dict[str, Any]], None] = lambda event: None):
+        self.path, self.on_stored = path, on_stored
         self.metrics = path / "metrics.jsonl"
         self.rollouts = path / "rollouts"
         self.store = RolloutFolder(self.rollouts)
@@ -91,11 +91,10 @@ class RunFolder:
     def complete(self, step: int, progress: Mapping[str, Any]) -> Path:
         """Mark the checkpoint of a step as complete, and remove older ones except the best (see Best.state)."""
         folder = self.checkpoints / f"checkpoint-{step}"
-        write_atomically(
-            folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n"
-        )  # a checkpoint is a policy too
+        # a checkpoint is a policy too
+        write_atomically(folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n")
         write_atomically(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
-        for old in self.list_complete()[:-KEPT]:
+        for old in self.list_complete()[:-NEWEST_CHECKPOINTS]:
             if old.step != progress.get("best", {}).get("step"):
                 (old.folder / PROGRESS).unlink()  # first, so that a half-removed folder counts as incomplete
                 shutil.rmtree(old.folder)
@@ -105,11 +104,11 @@ class RunFolder:
         """Remove metrics and rollouts of later steps, and a line that was truncated by a kill."""
         if self.metrics.exists():
             write_atomically(
-                self.metrics, "".join(f"{json.dumps(line)}\n" for line in self.lines() if line["step"] <= step)
+                self.metrics, "".join(f"{json.dumps(line)}\n" for line in self.read_metrics() if line["step"] <= step)
             )
         self.store.rewind(step)
 
-    def lines(self) -> Iterable[dict[str, Any]]:
+    def read_metrics(self) -> Iterable[dict[str, Any]]:
         """Yield the metrics of every step so far, up to a line that was truncated by a kill."""
         for line in self.metrics.read_text(encoding="utf-8").splitlines(keepends=True):
             if not line.endswith("\n"):
@@ -140,7 +139,7 @@ class RunFolder:
 
         `by_token` has those of completion tokens; `piece` returns a token's text. Raises OSError.
         """
-        kept = [
+        records = [
             RolloutRecord(
                 rollout=one.rollout,
                 group=place // group + 1,
@@ -155,4 +154,4 @@ class RunFolder:
             )
             for place, (one, advantage, trained) in enumerate(zip(samples, advantages, by_token, strict=True))
         ]
-        self.on_kept(self.store.store(step, kept, tokens, piece))
+        self.on_stored(self.store.store(step, records, tokens, piece))

@@ -13,13 +13,13 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 from ..prove.trajectory import UnreadableData
 from .best_checkpoint import Best
 from .demonstrations import Demonstrations
-from .device import device_of, plain
+from .device import device_of, unwrap_lora
 from .grpo_callback import Ended, Evaluate, Event, OnEvent
 from .grpo_trainer import adapter
 from .policy import Policy
 from .run_folder import Checkpoint, RunFolder
 from .sft_config import SupervisedRun
-from .stopping import Patience, Stop
+from .stop_signal import EarlyStopping, Stop
 from .trl_imports import SFTConfig, SFTTrainer
 
 NAMES = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "mean_token_accuracy": "token_accuracy"}
@@ -73,7 +73,7 @@ class Loop(TrainerCallback):
         self.seconds = float(start.progress["seconds"]) if start else 0.0
         self.evaluate: Evaluate | None = None
         self.evaluate_every = 0
-        self.patience = Patience(config.patience)
+        self.patience = EarlyStopping(config.patience)
         self.patience.restore(start.progress.get("patience", {}) if start else {})
         self.best = Best()
         self.best.restore(start.progress.get("best", {}) if start else {})
@@ -85,7 +85,7 @@ class Loop(TrainerCallback):
             order=self.order,
             model=self.model,
             args=arguments(self.config, self.folder.checkpoints, self.steps),
-            train_dataset=Dataset.from_list(self.data.rows()),
+            train_dataset=Dataset.from_list(self.data.build_training_rows()),
             processing_class=self.tokenizer,
             peft_config=adapter(self.config),
             callbacks=[self],
@@ -93,14 +93,14 @@ class Loop(TrainerCallback):
         for callback in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
         self.model = trainer.model
-        if (over := self.over()) is None:
+        if (over := self.find_end_reason()) is None:
             trainer.train(resume_from_checkpoint=str(self.start.folder) if self.start else None)
-            return self.over() or "stopped"
+            return self.find_end_reason() or "stopped"
         if self.start:
             trainer._load_from_checkpoint(str(self.start.folder))
         return over
 
-    def over(self) -> Ended | None:
+    def find_end_reason(self) -> Ended | None:
         if self.step >= self.steps:
             return "steps"
         if self.config.minutes is not None and self.seconds >= 60 * self.config.minutes:
@@ -128,8 +128,8 @@ class Loop(TrainerCallback):
             return
         self.check(logs)
         tokens, self.tokens = logs["num_tokens"] - self.tokens, logs["num_tokens"]
-        told = {ours: float(logs[theirs]) for theirs, ours in NAMES.items() if logs.get(theirs) is not None}
-        line = {"step": self.step, **told, "tokens": tokens, "tokens_per_s": tokens / self.times["step_s"]}
+        metrics = {ours: float(logs[theirs]) for theirs, ours in NAMES.items() if logs.get(theirs) is not None}
+        line = {"step": self.step, **metrics, "tokens": tokens, "tokens_per_s": tokens / self.times["step_s"]}
         line |= {"epoch": self.step / self.epoch, "learning_rate": self.learning_rate, **self.times}
         self.folder.note(line)
         self.on_event({"event": "step", **line})
@@ -140,11 +140,15 @@ class Loop(TrainerCallback):
         """Raise NotFinite before the step is reported or a checkpoint of it is written."""
         for name in ("loss", "grad_norm"):
             if not math.isfinite(float(logs.get(name, 0.0))):
-                kept = self.folder.newest()
+                checkpoint = self.folder.newest()
                 raise NotFinite(
                     f"The {name.replace('grad_norm', 'gradient')} of step {self.step} (batch {self.step}, epoch "
                     f"{math.ceil(self.step / self.epoch)}) is not a number. Its conversations: {self.name_batch()}. "
-                    + (f"The checkpoint of step {kept.step} is intact. " if kept else "There is no checkpoint yet. ")
+                    + (
+                        f"The checkpoint of step {checkpoint.step} is intact. "
+                        if checkpoint
+                        else "There is no checkpoint yet. "
+                    )
                     + "Launch a run with a lower learning rate."
                 )
 
@@ -160,16 +164,16 @@ class Loop(TrainerCallback):
         self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
 
     def perhaps_stop(self, control: Any) -> None:
-        if self.stop.requested or self.over():
+        if self.stop.requested or self.find_end_reason():
             control.should_training_stop = control.should_save = True
 
     def perhaps_evaluate(self, control: Any) -> None:
         due = self.evaluate_every and self.step % self.evaluate_every == 0
         if self.evaluate and due and not self.stop.requested:
             self.model.eval()
-            found = self.evaluate(plain(self.model), self.step)
-            self.patience.hear(self.step, found)
-            if self.best.hear(self.step, found):
+            found = self.evaluate(unwrap_lora(self.model), self.step)
+            self.patience.record_value(self.step, found)
+            if self.best.record_value(self.step, found):
                 control.should_save = True
             self.model.train()
 

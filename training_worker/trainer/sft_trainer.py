@@ -18,14 +18,14 @@ from .curriculum import Show, shorten_answers
 from .demonstrations import demonstrations
 from .device import device_of, use_unplanned_attention
 from .footprint import require_memory
-from .grpo import Trained, quiet
+from .grpo import TrainingResult, silence_libraries
 from .grpo_callback import Evaluate, OnEvent
 from .malloc import keep_memory
 from .policy import load_policy, save_policy
 from .run_folder import RunFolder
 from .sft_callback import Loop, NotFinite, NothingToLearn
 from .sft_config import SupervisedRun, identity
-from .stopping import Stop, on_signals
+from .stop_signal import Stop, on_signals
 
 __all__ = ["NotFinite", "NothingToLearn", "SupervisedRun", "train_supervised"]
 
@@ -38,14 +38,14 @@ def train_supervised(
     show: Show = Prompt,
     evaluate: Evaluate | None = None,
     evaluate_every: int = 0,
-) -> Trained:
+) -> TrainingResult:
     """Train, or resume from the newest complete checkpoint in `config.out`. Events and files are those of GRPO.
 
     `evaluate` is called with the policy and the step at step 0 (or where the run resumes) and every `evaluate_every`
-    steps after it; its time does not count as training. Raises RunMismatch, UnreadablePolicy, TooLarge, Impossible,
+    steps after it; its time does not count as training. Raises RunMismatch, UnreadablePolicy, TooLarge, SettingsError,
     NothingToLearn and NotFinite.
     """
-    quiet()
+    silence_libraries()
     keep_memory()
     use_unplanned_attention()
     torch.set_num_threads(config.threads)
@@ -61,8 +61,8 @@ def train_supervised(
     data = demonstrations(policy.tokenizer, examples, config.longest, show)
     if start:
         on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
-    with nullcontext(stop) if stop else on_signals() as asked:
-        loop = Loop(config, policy, data, folder, on_event, asked, start)
+    with nullcontext(stop) if stop else on_signals() as stop_requested:
+        loop = Loop(config, policy, data, folder, on_event, stop_requested, start)
         loop.evaluate, loop.evaluate_every = evaluate, evaluate_every
         on_event({"event": "planned", "steps": loop.steps})
         ended = loop.run()
@@ -70,7 +70,7 @@ def train_supervised(
     card = {"made_by": "sft", "run": identity(config), "steps": loop.step, "seconds": loop.seconds}
     save_policy(target, loop.model, policy.tokenizer, {**card, "left_out": data.too_long, "from": policy.card})
     on_event({"event": "ended", "step": loop.step, "seconds": loop.seconds, "why": ended})
-    return Trained(loop.step, loop.seconds, ended, target)
+    return TrainingResult(loop.step, loop.seconds, ended, target)
 
 
 def training_examples(path: Path) -> list[Example]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .generate import Sample
-from .metrics import Metrics, batch_metrics, dead_share, written
+from .metrics import Metrics, batch_metrics, count_policy_tokens, dead_share
 
 
-def rolled(samples: Sequence[Sample], group: int, seconds: float, processes: int = 1) -> Metrics:
+def compute_rollout_metrics(samples: Sequence[Sample], group: int, seconds: float, processes: int = 1) -> Metrics:
     """Return the metrics of a batch whose rollouts took this many seconds on parallel processes.
 
     The samples' environment and reward times are divided by the number of processes; the rest is generation.
@@ -23,13 +23,13 @@ def rolled(samples: Sequence[Sample], group: int, seconds: float, processes: int
         "generation_s": generation,
         "environment_s": environment,
         "reward_s": reward,
-        "dead_s": seconds * dead_share(groups, written),
+        "dead_s": seconds * dead_share(groups, count_policy_tokens),
         "tokens_per_s": sum(len(one.completion_ids) for one in samples) / seconds,
-        "generated_per_s": sum(map(written, samples)) / generation if generation else 0.0,
+        "generated_per_s": sum(map(count_policy_tokens, samples)) / generation if generation else 0.0,
     }
 
 
-def stepped(batch: Metrics, seconds: float, elapsed: float) -> Metrics:
+def add_step_timing(batch: Metrics, seconds: float, elapsed: float) -> Metrics:
     """Return the batch's metrics with the times of its step."""
     outside = batch["environment_s"] + batch["reward_s"]
     return {

@@ -10,7 +10,7 @@ from types import FrameType
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
+def enforce_timeout(seconds: float) -> Iterator[None]:
     """Raise TimeoutError in code that runs longer; outside the main thread, where no signal arrives, do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -75,7 +75,7 @@ def branch_advantages(rollouts: Sequence[Choices], rewards: Tensor, size: int) -
             here, time = branches.pop()
             if len(here) < 2:
                 continue
-            time = parting([one.tokens for one in rollouts], here, time)
+            time = find_divergence([one.tokens for one in rollouts], here, time)
             here = [i for i in here if time < len(rollouts[i].tokens)]  # a truncated rollout made no choice
             taken: dict[int, list[int]] = {}
             for i in here:
@@ -89,7 +89,7 @@ def branch_advantages(rollouts: Sequence[Choices], rewards: Tensor, size: int) -
     return advantages
 
 
-def parting(completions: Sequence[Sequence[int]], here: Sequence[int], time: int) -> int:
+def find_divergence(completions: Sequence[Sequence[int]], here: Sequence[int], time: int) -> int:
     """Return the first position from `time` on at which these completions are not all the same."""
     first, shortest = completions[here[0]], min(len(completions[i]) for i in here)
     while time < shortest and all(completions[i][time] == first[time] for i in here):

@@ -15,18 +15,18 @@ from typing import Any
 from ..prove.trajectory import Message, UnreadableData
 from .audit.folder import tokenizer_of
 from .conversation import encode_demonstration
-from .timeout import within
+from .timeout import enforce_timeout
 from .token_text import piece_of
 
 LONGEST = 30.0  # seconds; a third-party template may never end
 
 
-def spelled(folder: Path, asked: dict[str, Any]) -> list[tuple[str, int]]:
+def tokenize_conversation(folder: Path, request: dict[str, Any]) -> list[tuple[str, int]]:
     """Return tokens and masks. Raises UnreadableModel, UnknownFamily, and TimeoutError if the template never ends."""
     tokenizer = tokenizer_of(folder)
-    opening, rest = ([Message(**one) for one in asked[name]] for name in ("opening", "rest"))
-    with within(LONGEST):
-        encoded = encode_demonstration(tokenizer, opening, rest, asked["tools"])
+    opening, rest = ([Message(**one) for one in request[name]] for name in ("opening", "rest"))
+    with enforce_timeout(LONGEST):
+        encoded = encode_demonstration(tokenizer, opening, rest, request["tools"])
     piece = piece_of(tokenizer)
     return [(piece(id), int(mask)) for id, mask in zip(encoded.ids, encoded.mask, strict=True)]
 
@@ -34,7 +34,7 @@ def spelled(folder: Path, asked: dict[str, Any]) -> list[tuple[str, int]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     (folder,) = sys.argv[1:] if arguments is None else arguments
     try:
-        print(json.dumps(spelled(Path(folder), json.load(sys.stdin))))
+        print(json.dumps(tokenize_conversation(Path(folder), json.load(sys.stdin))))
     except (UnreadableData, TimeoutError) as why:
         print(why, file=sys.stderr)
         return 1

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from mcp_servers.catalogue import fingerprint, wording
+from mcp_servers.catalogue import compute_wording_digest, fingerprint
 
 from ..pipeline import PROVE
 from ..prove.graph import build, part
@@ -26,14 +26,14 @@ from ..prove.synthesis.dataset import synthesize
 from ..prove.synthesis.knobs import TINY
 from ..prove.trajectory import Example, Split, read_lines, write_lines
 from ..stage_cache import StageFailed, code_digest, read, run_stage, write
-from ..terminal import counted
+from ..terminal import show_count_bar
 from ..warm import DEVELOPMENT_SEED, SERVERS, TRAIN_SEED, UNSEEN_TOOLS
 from .curriculum import names, shorten_answers, text, values, warmup_stages
 from .evaluate import evaluate
-from .grpo import file_digest, quiet
+from .grpo import file_digest, silence_libraries
 from .metrics import outcome_means
 from .model import Shape, tiny_model
-from .packed_sft import SFTRun, fit
+from .packed_sft import SFTRun, fit_model
 from .policy import SHORT, save_policy
 from .tokenizer import plain_tokenizer, train_tokenizer
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for path in (options.data, options.development):
         if path and not path.is_file():
             parser().error(f"there is no file {path}")
-    quiet()
+    silence_libraries()
     options.out.mkdir(parents=True, exist_ok=True)
     if not options.data:
         made = conversations(options.out / "conversations", options.count)
@@ -58,13 +58,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     tokenizer = tokenizer_for(training)
     stages = warmup_stages(tokenizer, training, options.longest, options.seed)
     model = tiny_model(tokenizer, options.seed, WARM)
-    say(event="start", examples=len(training), vocabulary=len(tokenizer), parameters=model.num_parameters())
+    print_event(event="start", examples=len(training), vocabulary=len(tokenizer), parameters=model.num_parameters())
     digest = file_digest(options.data)
     state = own_state(options.out, digest, options.seed)
     budget: Any = {"minutes": options.minutes, "steps": options.steps, "threads": options.threads}
     run = SFTRun(**budget, seed=options.seed, state=state, decay=0.45, hold=0.2)
     reporter = Reporter(model, tokenizer, development, options.minutes, state)
-    progress = fit(model, stages, run, reporter)
+    progress = fit_model(model, stages, run, reporter)
     card = {
         "made_by": "warmup",
         "answers": SHORT,
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "evaluation": reporter.quarters | {"end": reporter.measure()},
     }
     save_policy(options.out, model, tokenizer, card)
-    say(event="saved", path=str(options.out), **card["losses"])
+    print_event(event="saved", path=str(options.out), **card["losses"])
     return 0 if progress.share(run) >= 1 else 130
 
 
@@ -111,14 +111,14 @@ def conversations(folder: Path, count: int) -> Path:
             "development": (DEVELOPMENT_COUNT, "held_out", DEVELOPMENT_SEED),
         }
         for name, (number, split, seed) in plan.items():
-            with counted(f"{name} conversations") as progress:
+            with show_count_bar(f"{name} conversations") as progress:
                 made, report = synthesize(number, split, tools, Recipe(seed, knobs=TINY), progress)
             if lack := report.shortfall():
                 raise StageFailed(lack)
             write_lines(folder / f"{name}.jsonl", made)
         return {}
 
-    inputs = {"servers": fingerprint(SERVERS), "wording": wording(SERVERS), "code": code_digest(PROVE)}
+    inputs = {"servers": fingerprint(SERVERS), "wording": compute_wording_digest(SERVERS), "code": code_digest(PROVE)}
     return run_stage(folder, inputs | {"count": str(count), "unseen": ",".join(UNSEEN_TOOLS)}, make).folder
 
 
@@ -152,12 +152,12 @@ class Reporter:
         self.quarters: dict[str, Any] = read(self.file) if state.exists() else {}
 
     def __call__(self, event: dict[str, Any]) -> None:
-        say(**event)
+        print_event(**event)
         quarter = int(4 * event["seconds"] / 60 / self.minutes)
         if self.examples and 0 < quarter < 4 and str(quarter) not in self.quarters:
             self.quarters[str(quarter)] = self.measure()
             write(self.file, self.quarters)
-            say(event="evaluation", quarter=quarter, **self.quarters[str(quarter)])
+            print_event(event="evaluation", quarter=quarter, **self.quarters[str(quarter)])
 
     def measure(self) -> dict[str, Any]:
         """Return reward, components and success on the development examples that call tools, sampled and greedy."""
@@ -168,16 +168,16 @@ class Reporter:
         found = {}
         for name, temperature in (("sampled", 1.0), ("greedy", 0.0)):
             rollouts = evaluate(self.model, self.tokenizer, chains, 1, temperature)
-            found[name] = rounded(outcome_means([one for each in rollouts for one in each]))
+            found[name] = round_means(outcome_means([one for each in rollouts for one in each]))
         self.model.train()
         return found
 
 
-def rounded(means: dict[str, float]) -> dict[str, float]:
+def round_means(means: dict[str, float]) -> dict[str, float]:
     return {name: round(value, 4) for name, value in means.items()}
 
 
-def say(**event: Any) -> None:
+def print_event(**event: Any) -> None:
     print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in event.items()}), flush=True)
 
 

@@ -13,7 +13,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from training_worker.prove.export.lines import harmless
+from training_worker.prove.export.lines import escape_formula
 
 from ..models import Entry, Organisation, User
 
@@ -50,7 +50,7 @@ class Narrow(forms.Form):
         deeds = self.entries.order_by("did").values_list("did", flat=True).distinct()
         self.fields["did"].choices = [("", "Any"), *((one, one.capitalize()) for one in deeds)]
 
-    def rows(self) -> QuerySet[Entry]:
+    def filter_entries(self) -> QuerySet[Entry]:
         """Return the entries, newest first. A field with an error filters nothing, and shows the error."""
         self.full_clean()
         rows, given = self.entries, self.cleaned_data
@@ -95,11 +95,11 @@ class Line:
 
 
 def line(entry: Entry) -> Line:
-    told = (entry.changes or {}).items()
+    items = (entry.changes or {}).items()
     named_so = Change("name", "", entry.object_repr)  # which the entry already says
-    pairs = (Change(named(name), text(values[0]), text(values[1])) for name, values in sorted(told))
+    pairs = (Change(get_field_label(name), text(values[0]), text(values[1])) for name, values in sorted(items))
     changes = tuple(one for one in pairs if one.before != one.after and one != named_so)
-    details = tuple((named(name), text(value)) for name, value in (entry.additional_data or {}).items())
+    details = tuple((get_field_label(name), text(value)) for name, value in (entry.additional_data or {}).items())
     who = (entry.actor.get_full_name() or entry.actor.username) if entry.actor else entry.actor_email
     return Line(entry, who or "The site", kind(entry), changes, details)
 
@@ -111,7 +111,7 @@ def kind(entry: Entry) -> str:
     return OF_ONESELF.get(entry.did) or KINDS.get(name, name)
 
 
-def named(name: str) -> str:
+def get_field_label(name: str) -> str:
     return FIELDS.get(name) or name.removesuffix("_at").replace("_", " ")
 
 
@@ -132,7 +132,7 @@ def as_csv(rows: QuerySet[Entry]) -> Iterator[bytes]:
     yield writer.writerow(COLUMNS)
     last = None
     while part := list((rows.filter(pk__lt=last) if last else rows)[:TOGETHER]):
-        yield from (writer.writerow([harmless(cell) for cell in cells(line(one))]) for one in part)
+        yield from (writer.writerow([escape_formula(cell) for cell in cells(line(one))]) for one in part)
         last = part[-1].pk
 
 

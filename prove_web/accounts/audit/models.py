@@ -16,13 +16,15 @@ class EntryManager(LogEntryManager):
     """Manager that writes an entry with its team; actions outside any team are not logged."""
 
     def log_create(self, instance: Any, force_log: bool = False, **given: Any) -> Any:
-        from .registry import REMOVED, did, place  # it registers models, so it is imported after them
+        from .registry import REMOVED, describe_action, place  # it registers models, so it is imported after them
 
         where = place(instance, given.pop("organisation", None))
         if where is None:
             return None
         given = {**facts(), **given, "organisation_id": where.organisation, "project_id": where.project}
-        given.setdefault("did", did(instance, given["action"], given.get("changes") or {}, given["actor_id"]))
+        given.setdefault(
+            "did", describe_action(instance, given["action"], given.get("changes") or {}, given["actor_id"])
+        )
         given["changes"] = {name: [short(one) for one in each] for name, each in (given["changes"] or {}).items()}
         given["url"] = "" if given["action"] == REMOVED else where.url
         return super().log_create(instance, force_log=force_log, **given)

@@ -20,7 +20,7 @@ PER_PAGE = 50
 def audit(request: Any) -> HttpResponse:
     """Show a page of entries, newest first."""
     form = Narrow(request.GET, request.organisation)
-    page = Paginator(form.rows(), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(form.filter_entries(), PER_PAGE).get_page(request.GET.get("page"))
     narrowed = any(form.cleaned_data.values())
     context = {"form": form, "page": page, "lines": [line(one) for one in page], "narrowed": narrowed}
     return render(request, "accounts/audit.html", context)
@@ -30,6 +30,6 @@ def audit(request: Any) -> HttpResponse:
 @require_GET
 def export(request: Any) -> StreamingHttpResponse:
     """Export all matching entries as CSV."""
-    rows = Narrow(request.GET, request.organisation).rows()
+    rows = Narrow(request.GET, request.organisation).filter_entries()
     headers = {"Content-Disposition": f'attachment; filename="audit-{request.organisation.slug}.csv"'}
     return StreamingHttpResponse(as_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -14,7 +14,7 @@ MADE, CHANGED, REMOVED = 0, 1, 2  # auditlog's numbers
 
 
 @dataclass(frozen=True)
-class Watched:
+class AuditedModel:
     """An audited model: the fields to log, none of them a secret; the path to its project or team; the words.
 
     A model without fields is not audited: its entry only says where a `note` of such a thing belongs.
@@ -37,29 +37,29 @@ class Place:
 
 
 MODELS = {
-    "accounts.Organisation": Watched("name second_factor_from", way=""),
-    "accounts.Membership": Watched("role", way="organisation", made="added", changed="changed the role of"),
-    "accounts.Invitation": Watched("role email note most expires_at withdrawn_at", way="organisation"),
-    "accounts.User": Watched("", way=""),
-    "accounts.Project": Watched("name slug deleted_at", way=""),
-    "accounts.SavedView": Watched("name query"),
-    "environments.Environment": Watched("off seed size"),
-    "environments.ThirdParty": Watched("name", made="added"),
-    "api.ApiToken": Watched("name scopes project expires_at", way="organisation"),
-    "workers.Enrolment": Watched("name expires_at", way="organisation", made="enrolled"),
-    "sharing.Share": Watched("title path expires_at", made="shared"),
-    "servers.ConnectToken": Watched("name writes", way="session.project"),
-    "servers.SavedCall": Watched("name tool", way="organisation"),
-    "trajectories.Dataset": Watched("name holds deleted_at"),
-    "review.Queue": Watched("name instructions reviewers pull blind closed_at"),
-    "review.Item": Watched("", way="queue.project"),
-    "review.Acceptance": Watched("drift reason", way="trajectory.dataset.project", made="accepted"),
-    "experiments.Run": Watched("name kind notes tags pinned archived_at deleted_at base", made="launched"),
-    "experiments.Sweep": Watched("name method space budget", made="launched"),
-    "experiments.SavedReward": Watched("name config"),
-    "evaluations.Evaluation": Watched("name benchmark checkpoint", made="launched"),
-    "alerts.Rule": Watched("name metric comparison aggregate over threshold kind tag enabled removed_at"),
-    "alerts.Webhook": Watched("name format enabled removed_at", made="added"),
+    "accounts.Organisation": AuditedModel("name second_factor_from", way=""),
+    "accounts.Membership": AuditedModel("role", way="organisation", made="added", changed="changed the role of"),
+    "accounts.Invitation": AuditedModel("role email note most expires_at withdrawn_at", way="organisation"),
+    "accounts.User": AuditedModel("", way=""),
+    "accounts.Project": AuditedModel("name slug deleted_at", way=""),
+    "accounts.SavedView": AuditedModel("name query"),
+    "environments.Environment": AuditedModel("off seed size"),
+    "environments.ThirdParty": AuditedModel("name", made="added"),
+    "api.ApiToken": AuditedModel("name scopes project expires_at", way="organisation"),
+    "workers.Enrolment": AuditedModel("name expires_at", way="organisation", made="enrolled"),
+    "sharing.Share": AuditedModel("title path expires_at", made="shared"),
+    "servers.ConnectToken": AuditedModel("name writes", way="session.project"),
+    "servers.SavedCall": AuditedModel("name tool", way="organisation"),
+    "trajectories.Dataset": AuditedModel("name holds deleted_at"),
+    "review.Queue": AuditedModel("name instructions reviewers pull blind closed_at"),
+    "review.Item": AuditedModel("", way="queue.project"),
+    "review.Acceptance": AuditedModel("drift reason", way="trajectory.dataset.project", made="accepted"),
+    "experiments.Run": AuditedModel("name kind notes tags pinned archived_at deleted_at base", made="launched"),
+    "experiments.Sweep": AuditedModel("name method space budget", made="launched"),
+    "experiments.SavedReward": AuditedModel("name config"),
+    "evaluations.Evaluation": AuditedModel("name benchmark checkpoint", made="launched"),
+    "alerts.Rule": AuditedModel("name metric comparison aggregate over threshold kind tag enabled removed_at"),
+    "alerts.Webhook": AuditedModel("name format enabled removed_at", made="added"),
 }
 # Words for setting a time, and for clearing it.
 MOMENTS = {
@@ -79,13 +79,13 @@ def watch() -> None:
             auditlog.register(apps.get_model(label), include_fields=fields)
 
 
-def of(instance: Any) -> Watched:
-    return MODELS.get(instance._meta.label, Watched(""))
+def get_audited_model(instance: Any) -> AuditedModel:
+    return MODELS.get(instance._meta.label, AuditedModel(""))
 
 
-def did(instance: Any, action: int, changes: dict[str, Any], actor: int | None) -> str:
+def describe_action(instance: Any, action: int, changes: dict[str, Any], actor: int | None) -> str:
     """Return the action in words."""
-    words = of(instance)
+    words = get_audited_model(instance)
     if instance._meta.label == "accounts.Membership" and instance.user_id == actor:
         return {MADE: "joined", REMOVED: "left"}.get(action, words.changed)
     if action != CHANGED:
@@ -99,7 +99,7 @@ def did(instance: Any, action: int, changes: dict[str, Any], actor: int | None) 
 def place(instance: Any, organisation: Any = None) -> Place | None:
     """Return where an entry belongs, by the model's path unless given; None without a team."""
     try:
-        end = follow(instance, of(instance).way)
+        end = follow(instance, get_audited_model(instance).way)
         url = instance.get_absolute_url() if hasattr(instance, "get_absolute_url") else ""
     except (ObjectDoesNotExist, AttributeError, NoReverseMatch):
         end, url = None, ""

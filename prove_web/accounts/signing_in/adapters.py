@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from ..invitations import Closed, find, join, suits
+from ..invitations import InvitationClosedError, find, join, matches_email
 from ..memberships import free_name
 from ..models import User
 
@@ -32,21 +32,21 @@ class AccountAdapter(DefaultAccountAdapter):
         login(request, user, BACKEND)
 
     def respond_user_inactive(self, request: Any, user: User) -> HttpResponse:
-        return refused(request, "inactive")
+        return render_refusal(request, "inactive")
 
 
 class IdentityAdapter(DefaultSocialAccountAdapter):
     """Adapter by which an external identity opens the account of its verified e-mail address, or one by invitation."""
 
     def pre_social_login(self, request: Any, sociallogin: Any) -> None:
-        told = sociallogin.account.extra_data
-        subjects = {told[part].get("sub") for part in ("userinfo", "id_token") if part in told}
+        claims = sociallogin.account.extra_data
+        subjects = {claims[part].get("sub") for part in ("userinfo", "id_token") if part in claims}
         if len(subjects) != 1:
-            raise ImmediateHttpResponse(refused(request, "mixed"))
+            raise ImmediateHttpResponse(render_refusal(request, "mixed"))
         if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
             return
         if not any(address.verified for address in sociallogin.email_addresses):
-            raise ImmediateHttpResponse(refused(request, "unverified"))
+            raise ImmediateHttpResponse(render_refusal(request, "unverified"))
 
     def authenticate_by_email(self, sociallogin: Any) -> Any:
         """Accept only verified addresses: some sites send a string, and "false" is truthy."""
@@ -57,11 +57,11 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
     def is_open_for_signup(self, request: Any, sociallogin: Any) -> bool:
         email = sociallogin.user.email
         try:
-            if suits(find(request.session.get(INVITED, "")), email):
+            if matches_email(find(request.session.get(INVITED, "")), email):
                 return True
-        except Closed:
+        except InvitationClosedError:
             pass
-        raise ImmediateHttpResponse(refused(request, "unknown", email))
+        raise ImmediateHttpResponse(render_refusal(request, "unknown", email))
 
     @transaction.atomic
     def save_user(self, request: Any, sociallogin: Any, form: Any = None) -> User:
@@ -78,6 +78,6 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
         return reverse("account")
 
 
-def refused(request: Any, why: str, email: str = "") -> HttpResponse:
+def render_refusal(request: Any, why: str, email: str = "") -> HttpResponse:
     """Render the page that says why an identity opens no account here."""
     return render(request, "accounts/identity_refused.html", {"why": why, "email": email}, status=403)

@@ -12,17 +12,17 @@ from django import forms
 from django.contrib.auth.signals import user_login_failed
 
 from ..models import User
-from .signals import tell
+from .signals import log_account_event
 
 EITHER = "From your authenticator app, or a recovery code."
 PLAIN = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
 
 
-def code_field(told: str) -> forms.CharField:
-    return forms.CharField(label="Code", max_length=40, help_text=told, widget=forms.TextInput(attrs=PLAIN))
+def code_field(help_text: str) -> forms.CharField:
+    return forms.CharField(label="Code", max_length=40, help_text=help_text, widget=forms.TextInput(attrs=PLAIN))
 
 
-def counted(user: User, look: Callable[[], str]) -> str:
+def check_code_unless_locked(user: User, look: Callable[[], str]) -> str:
     """Return the code, which is checked only while the account is not locked. Raises ValidationError."""
     name = {"username": user.username}
     if not AxesProxyHandler.is_allowed(context.request, name):
@@ -31,7 +31,7 @@ def counted(user: User, look: Callable[[], str]) -> str:
         return look()
     except forms.ValidationError:
         user_login_failed.send(__name__, credentials=name, request=context.request)
-        tell(user, "typed a wrong code for")
+        log_account_event(user, "typed a wrong code for")
         raise forms.ValidationError("Wrong or expired code. Enter the current one.") from None
 
 
@@ -41,7 +41,7 @@ class Authenticate(AuthenticateForm):
     code = code_field(EITHER)
 
     def clean_code(self) -> str:
-        return counted(self.user, super().clean_code)
+        return check_code_unless_locked(self.user, super().clean_code)
 
 
 class Reauthenticate(ReauthenticateForm):
@@ -50,7 +50,7 @@ class Reauthenticate(ReauthenticateForm):
     code = code_field(EITHER)
 
     def clean_code(self) -> str:
-        return counted(self.user, super().clean_code)
+        return check_code_unless_locked(self.user, super().clean_code)
 
 
 class Activate(ActivateTOTPForm):
@@ -59,4 +59,4 @@ class Activate(ActivateTOTPForm):
     code = code_field("The six digits shown in the app.")
 
     def clean_code(self) -> str:
-        return counted(self.user, super().clean_code)
+        return check_code_unless_locked(self.user, super().clean_code)

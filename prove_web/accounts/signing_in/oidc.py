@@ -24,9 +24,11 @@ def providers() -> dict[str, Any]:
         raise ImproperlyConfigured(
             f"PROVE_OIDC_URL={url!r} needs PROVE_OIDC_CLIENT_ID, the client ID of this site at the provider."
         )
-    return described(url, client, envstr("PROVE_OIDC_SECRET", ""), envstr("PROVE_OIDC_NAME", "single sign-on"))
+    return build_provider_settings(
+        url, client, envstr("PROVE_OIDC_SECRET", ""), envstr("PROVE_OIDC_NAME", "single sign-on")
+    )
 
 
-def described(url: str, client: str, secret: str, name: str) -> dict[str, Any]:
+def build_provider_settings(url: str, client: str, secret: str, name: str) -> dict[str, Any]:
     app = {"provider_id": ID, "name": name, "client_id": client, "secret": secret, "settings": {"server_url": url}}
     return {PROVIDER: {"APPS": [app], "OAUTH_PKCE_ENABLED": True}}

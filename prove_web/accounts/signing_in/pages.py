@@ -22,10 +22,10 @@ from django.views.decorators.http import require_GET, require_POST
 from requests import RequestException
 
 from ..forms import SignIn
-from ..permissions import anyone, signed_in
+from ..permissions import allow_anyone, signed_in
 from .oidc import ID, PROVIDER
 from .sessions import end, note, places
-from .signals import tell
+from .signals import log_account_event
 
 ELSEWHERE = ("cross-site", "same-site")  # browsers' values for a request started by another page
 
@@ -54,7 +54,7 @@ class PasswordPage(PasswordChangeView):
         return super().get_form_class() if self.request.user.has_usable_password() else SetPasswordForm
 
     def form_valid(self, form: Any) -> HttpResponse:
-        tell(self.request.user, "changed the password of")
+        log_account_event(self.request.user, "changed the password of")
         answer = super().form_valid(form)
         end(self.request.user, self.request.session.session_key)
         note(self.request, self.request.user)
@@ -99,29 +99,29 @@ def identity_remove(request: Any) -> HttpResponse:
         messages.error(request, "This is your only way to sign in. Set a password first.")
     else:
         found.delete()
-        tell(request.user, "disconnected another site from")
+        log_account_event(request.user, "disconnected another site from")
         messages.success(request, "Disconnected. It can no longer sign you in.")
     return redirect("account")
 
 
-def reached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def handle_provider_errors(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Wrap a step of signing in by the identity provider, with an error page if the provider fails to answer."""
 
     @wraps(view)
-    def tried(request: HttpRequest, provider_id: str) -> HttpResponse:
+    def call_provider_view(request: HttpRequest, provider_id: str) -> HttpResponse:
         try:
             return view(request, provider_id)
         except (RequestException, KeyError, ValueError):
             return render(request, "socialaccount/authentication_error.html", status=502)
 
-    return anyone(tried)
+    return allow_anyone(call_provider_view)
 
 
 def from_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Allow connecting an identity only from our own button: another site's page must not connect its own."""
 
     @wraps(view)
-    def looked(request: HttpRequest, provider_id: str) -> HttpResponse:
+    def check_request_origin(request: HttpRequest, provider_id: str) -> HttpResponse:
         if request.GET.get("process") == "connect" and request.headers.get("Sec-Fetch-Site") in ELSEWHERE:
             messages.warning(
                 request, "Not connected: the request came from another page. Use the Connect button on this page."
@@ -129,15 +129,15 @@ def from_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
             return redirect("account")
         return view(request, provider_id)
 
-    return looked
+    return check_request_origin
 
 
-begin, back = reached(from_here(oidc.login)), reached(oidc.callback)
+begin, back = handle_provider_errors(from_here(oidc.login)), handle_provider_errors(oidc.callback)
 
 
-@anyone
+@allow_anyone
 @require_GET
-def cancelled(request: HttpRequest) -> HttpResponse:
+def handle_cancelled_sign_in(request: HttpRequest) -> HttpResponse:
     """Handle the return from the identity provider after a cancelled sign-in."""
     messages.info(request, "Sign-in was cancelled at the identity provider.")
     return redirect("account" if request.user.is_authenticated else "sign-in")

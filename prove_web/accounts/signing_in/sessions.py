@@ -21,7 +21,7 @@ from django.utils.crypto import constant_time_compare
 
 from ..audit.actor import address
 from ..models import User
-from .signals import tell
+from .signals import log_account_event
 
 EVERY = timedelta(minutes=10)  # precision of the last time
 MOST_KNOWN = 10_000  # sessions that a process remembers as recorded
@@ -35,7 +35,7 @@ SYSTEMS = (
 METHODS_KEY = "account_authentication_methods"  # session key for allauth's methods of the sign-in
 
 
-class Noted:
+class RecentSessions:
     """Sessions that this process recorded recently."""
 
     def __init__(self) -> None:
@@ -55,29 +55,29 @@ class Noted:
         return True
 
 
-noted = Noted()
+noted = RecentSessions()
 
 
-def seen(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def record_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Return middleware that records the sessions of users."""
 
-    def look(request: Any) -> HttpResponse:
+    def handle_request(request: Any) -> HttpResponse:
         key = request.session.session_key
         if key and noted.due(key) and request.user.is_authenticated:
             note(request, request.user)
         return get_response(request)
 
-    return look
+    return handle_request
 
 
 def note(request: Any, user: User) -> None:
-    told = {
+    values = {
         "user": user,
         "ip": address(request.META.get("REMOTE_ADDR", "")) or NOWHERE,
         "user_agent": request.META.get("HTTP_USER_AGENT", "")[:200],
         "last_seen_at": timezone.now(),
     }
-    UserSession.objects.update_or_create(session_key=request.session.session_key, defaults=told)
+    UserSession.objects.update_or_create(session_key=request.session.session_key, defaults=values)
 
 
 @receiver(user_logged_in)
@@ -88,10 +88,10 @@ def signed_in(request: Any, user: User, **rest: Any) -> None:
     noted.due(request.session.session_key)
     if "REMOTE_ADDR" in request.META:
         note(request, user)
-        tell(user, "signed in as", by=how(request.session.get(METHODS_KEY, ())))
+        log_account_event(user, "signed in as", by=describe_sign_in(request.session.get(METHODS_KEY, ())))
 
 
-def how(records: Iterable[dict[str, Any]]) -> str:
+def describe_sign_in(records: Iterable[dict[str, Any]]) -> str:
     """Return the steps of signing in, in words, from allauth's record, which has none for a password of our form."""
     known = list(records)
     if any(one.get("passwordless") for one in known):

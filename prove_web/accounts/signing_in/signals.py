@@ -16,7 +16,7 @@ from ..models import User
 SECOND = "a second factor of"
 
 
-def tell(user: User, did: str, **details: Any) -> None:
+def log_account_event(user: User, did: str, **details: Any) -> None:
     for organisation in user.organisations.all():
         audit.note(user, did, user, organisation, **details)
 
@@ -24,17 +24,17 @@ def tell(user: User, did: str, **details: Any) -> None:
 @receiver(authenticator_added)
 def second_factor_on(user: User, authenticator: Authenticator, **rest: Any) -> None:
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:
-        tell(user, f"set up {SECOND}")
+        log_account_event(user, f"set up {SECOND}")
 
 
 @receiver(authenticator_removed)
 def second_factor_off(user: User, authenticator: Authenticator, **rest: Any) -> None:
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:
-        tell(user, f"took away {SECOND}")
+        log_account_event(user, f"took away {SECOND}")
 
 
 @receiver(user_locked_out)
-def locked(username: str, **rest: Any) -> None:
+def log_lockout(username: str, **rest: Any) -> None:
     """Log a lockout after too many wrong passwords or codes.
 
     A single failure is not logged: the time that takes would reveal who has an account.
@@ -46,4 +46,4 @@ def locked(username: str, **rest: Any) -> None:
 
 @receiver(social_account_added)
 def identity_connected(sociallogin: Any, **rest: Any) -> None:
-    tell(sociallogin.user, "connected another site to")
+    log_account_event(sociallogin.user, "connected another site to")

@@ -8,22 +8,22 @@ from allauth.mfa.webauthn import views as passkeys
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from ..permissions import anyone, signed_in
+from ..permissions import allow_anyone, signed_in
 from ..views import password_changed
 from . import pages, views
 from .views import PasskeySignInPage
 
-sign_in = anyone(pages.SignInPage.as_view())
+sign_in = allow_anyone(pages.SignInPage.as_view())
 
 urlpatterns = [
     path("sign-in/", sign_in, name="sign-in"),
     path("sign-in/", sign_in, name="account_login"),
-    path("sign-in/passkey/", anyone(PasskeySignInPage.as_view()), name="mfa_login_webauthn"),
-    path("sign-in/code/", anyone(mfa.authenticate), name="mfa_authenticate"),
+    path("sign-in/passkey/", allow_anyone(PasskeySignInPage.as_view()), name="mfa_login_webauthn"),
+    path("sign-in/code/", allow_anyone(mfa.authenticate), name="mfa_authenticate"),
     path("sign-in/by/<slug:provider_id>/", pages.begin, name="openid_connect_login"),
     path("sign-in/by/<slug:provider_id>/back/", pages.back, name="openid_connect_callback"),
-    path("sign-in/cancelled/", pages.cancelled, name="socialaccount_login_cancelled"),
-    path("sign-out/", anyone(LogoutView.as_view()), name="sign-out"),
+    path("sign-in/cancelled/", pages.handle_cancelled_sign_in, name="socialaccount_login_cancelled"),
+    path("sign-out/", allow_anyone(LogoutView.as_view()), name="sign-out"),
     path("account/", pages.account, name="account"),
     path("account/", pages.account, name="mfa_index"),
     path("account/", pages.account, name="mfa_list_webauthn"),

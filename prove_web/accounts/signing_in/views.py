@@ -39,7 +39,7 @@ from ..memberships import LastOwner
 from ..models import Membership, Project, User
 from ..permissions import signed_in
 from .sessions import end, places
-from .signals import tell
+from .signals import log_account_event
 
 
 @signed_in
@@ -47,13 +47,13 @@ from .signals import tell
 @require_http_methods(["GET", "POST"])
 def sessions(request: Any) -> HttpResponse:
     """List sessions; `session` ends one of them, `others` all but the current one."""
-    here, told = request.session.session_key, request.POST
+    here, data = request.session.session_key, request.POST
     if request.method == "POST":
-        one = told.get("session", "")
+        one = data.get("session", "")
         only = one if one.isascii() and one.isdecimal() and len(one) < 19 else None
-        ended = end(request.user, here, only) if only or "others" in told else 0
+        ended = end(request.user, here, only) if only or "others" in data else 0
         if ended:
-            tell(request.user, "signed out elsewhere as", browsers=ended)
+            log_account_event(request.user, "signed out elsewhere as", browsers=ended)
             messages.success(request, f"Signed out of {ended} other browser{'s' * (ended != 1)}.")
         else:
             messages.info(request, "That browser was already signed out.")
@@ -76,7 +76,7 @@ def account_data(request: Any) -> JsonResponse:
 
 def known_of(user: User) -> dict[str, Any]:
     """Return the user's data, without secrets or hashes of them; from projects, only what the user may see now."""
-    of, seen = {"user": user}, Project.objects.of(user)
+    of, seen = {"user": user}, Project.objects.filter_visible_to(user)
     reviews = Review.objects.filter(reviewer=user, item__queue__project__in=seen)
     comments = Comment.objects.filter(author=user, trajectory__dataset__project__in=seen)
     links = Share.objects.filter(made_by=user, project__in=seen)
@@ -86,19 +86,23 @@ def known_of(user: User) -> dict[str, Any]:
             **{name: getattr(user, name) for name in ("username", "email", "first_name", "last_name")},
             **{"since": user.date_joined, "last_signed_in": user.last_login},
         },
-        "teams": rows(Membership.objects.filter(**of), "organisation__name", "role", "since"),
-        "second_factors": rows(Authenticator.objects.filter(**of), "type", "created_at", "last_used_at"),
-        "signed_in": rows(UserSession.objects.filter(**of), "ip", "user_agent", "created_at", "last_seen_at"),
-        "api_tokens": rows(ApiToken.objects.filter(**of), "name", "scopes", "created_at", "used_at", "revoked_at"),
-        "share_links": rows(links, "title", "made_at", "expires_at", "withdrawn_at"),
-        "jobs": rows(jobs, "kind", "title", "state", "created_at"),
-        "reviews": rows(reviews, "item__queue__name", "item__position", "state", "answers", "comment"),
-        "comments": rows(comments, "trajectory__example", "text", "made_at"),
-        "notifications": rows(list_notifications(user), "text", "made_at", "read_at"),
+        "teams": list_newest_rows(Membership.objects.filter(**of), "organisation__name", "role", "since"),
+        "second_factors": list_newest_rows(Authenticator.objects.filter(**of), "type", "created_at", "last_used_at"),
+        "signed_in": list_newest_rows(
+            UserSession.objects.filter(**of), "ip", "user_agent", "created_at", "last_seen_at"
+        ),
+        "api_tokens": list_newest_rows(
+            ApiToken.objects.filter(**of), "name", "scopes", "created_at", "used_at", "revoked_at"
+        ),
+        "share_links": list_newest_rows(links, "title", "made_at", "expires_at", "withdrawn_at"),
+        "jobs": list_newest_rows(jobs, "kind", "title", "state", "created_at"),
+        "reviews": list_newest_rows(reviews, "item__queue__name", "item__position", "state", "answers", "comment"),
+        "comments": list_newest_rows(comments, "trajectory__example", "text", "made_at"),
+        "notifications": list_newest_rows(list_notifications(user), "text", "made_at", "read_at"),
     }
 
 
-def rows(found: QuerySet, *fields: str) -> list[dict[str, Any]]:
+def list_newest_rows(found: QuerySet, *fields: str) -> list[dict[str, Any]]:
     return list(found.order_by("-pk").values(*fields)[:MOST])
 
 
@@ -112,11 +116,11 @@ def rows(found: QuerySet, *fields: str) -> list[dict[str, Any]]:
 def account_close(request: Any) -> HttpResponse:
     """Ask for the user name, since deletion is final."""
     user, typed = request.user, request.POST.get("typed", "").strip()
-    kept = in_the_way(user)
+    obstacles = in_the_way(user)
     fault = ""
     if request.method == "POST":
         fault = "" if typed == user.username else f"To close the account, type your exact user name: {user.username}"
-        if not fault and not kept:
+        if not fault and not obstacles:
             try:
                 close(user)
             except LastOwner as error:
@@ -125,7 +129,7 @@ def account_close(request: Any) -> HttpResponse:
                 logout(request)
                 messages.success(request, "Your account is closed.")
                 return redirect("sign-in")
-    context = {"typed": typed, "fault": fault, "kept": kept, "teams": user.organisations.order_by("name")}
+    context = {"typed": typed, "fault": fault, "obstacles": obstacles, "teams": user.organisations.order_by("name")}
     return render(request, "accounts/account_close.html", context, status=422 if request.method == "POST" else 200)
 
 
@@ -171,8 +175,8 @@ class SignInByPasskey(LoginWebAuthnForm):
 
     def clean_credential(self) -> Any:
         found = sound(super().clean_credential)
-        told = sound(lambda: parse_authentication_response(self.cleaned_data["credential"]))
-        if not told.response.authenticator_data.is_user_verified():
+        credential = sound(lambda: parse_authentication_response(self.cleaned_data["credential"]))
+        if not credential.response.authenticator_data.is_user_verified():
             raise forms.ValidationError("Invalid passkey.")
         return found
 
@@ -182,16 +186,16 @@ class PasskeySignInPage(LoginWebAuthnView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)
-        after = self.after()
+        after = self.get_requested_page()
         return redirect(after) if after and self.request.user.is_authenticated else answer
 
     def form_invalid(self, form: Any) -> HttpResponse:
         messages.error(self.request, "This passkey is not registered here. Try another, or sign in with your password.")
-        query = urlencode({"next": self.after()}) if self.after() else ""
+        query = urlencode({"next": self.get_requested_page()}) if self.get_requested_page() else ""
         return redirect(f"{reverse('sign-in')}?{query}" if query else "sign-in")
 
-    def after(self) -> str:
+    def get_requested_page(self) -> str:
         """Return the requested page if it is one of this site."""
-        told: str = self.request.POST.get("next", "")
+        target: str = self.request.POST.get("next", "")
         here = {self.request.get_host()}
-        return told if url_has_allowed_host_and_scheme(told, here, self.request.is_secure()) else ""
+        return target if url_has_allowed_host_and_scheme(target, here, self.request.is_secure()) else ""

@@ -1,1 +1,1 @@
-"""The operations of the API, a file for each room of the site."""
+"""Operations of the API: one module per resource."""

@@ -1,4 +1,4 @@
-"""How far people agree with each other, and the reward with them."""
+"""API operations for agreement between reviewers, and between reviewers and the reward."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from prove_web.accounts.roles import Action
 from prove_web.review.agreement import over_time, pairs, summary
 from prove_web.review.agreement_page import queue_of
 from prove_web.review.blinding import Blind
-from prove_web.review.label_matrix import collected
-from prove_web.review.reward_agreement import PARTS, Annotator, annotator, judged
+from prove_web.review.label_matrix import collect_answers
+from prove_web.review.reward_agreement import PARTS, Annotator, annotator, list_judged_trajectories
 from prove_web.review.reward_conflicts import disagreements
 from prove_web.review.reward_conflicts import queue_of as queue_made
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .queues import QUEUES, QueueDetail, serialize_queue_detail
 
 router = Router(tags=["Review"])
@@ -107,7 +107,7 @@ class AnnotatorOut(Schema):
     unmeasurable: str
 
 
-class Disagree(Strict):
+class Disagree(StrictSchema):
     """Which verdicts are compared with which reward component."""
 
     queue: int | None = Field(None, ge=1, le=10**9 - 1, description="Limit to this queue.")
@@ -131,7 +131,7 @@ def read_agreement(
     """Return agreement between people on every question: percent, kappa, alpha and AC1. Items that you have yet to
     review blind are excluded."""
     of_queue = queue_of(request.project, str(queue or ""))
-    found = [each for each in collected(request.project, of_queue, blind_of(request)) if each.given]
+    found = [each for each in collect_answers(request.project, of_queue, blind_of(request)) if each.given]
     rows = [
         {"key": facet.key, "title": facet.label, "scope": facet.scope, "values": facet.values, "figures": asdict(each)}
         for facet, each in summary(found)
@@ -160,7 +160,9 @@ def read_agreement(
 def read_reward_agreement(request: Any, queue: OfQueue = None, basis: Basis = "settled", fix: bool = True) -> Any:
     """Return the agreement of the reward and each component with people, treating each as a reviewer. Items that you
     have yet to review blind are excluded."""
-    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix, blind_of(request))
+    units = list_judged_trajectories(
+        request.project, queue_of(request.project, str(queue or "")), basis, fix, blind_of(request)
+    )
     return [row(annotator(units, part)) for part in PARTS]
 
 
@@ -178,12 +180,12 @@ def row(one: Annotator) -> dict[str, Any]:
 def make_disagreement_queue(request: Any, body: Disagree) -> Any:
     """Create a queue of trajectories on which people and the reward disagree."""
     queue = queue_of(request.project, str(body.queue or ""))
-    units = judged(request.project, queue, body.basis, body.fix, blind_of(request))
+    units = list_judged_trajectories(request.project, queue, body.basis, body.fix, blind_of(request))
     threshold = annotator(units, body.part).start if body.threshold is None else body.threshold
     found = disagreements(units, body.part, threshold, body.side)
     how = {"part": body.part, "side": body.side, "basis": body.basis, "fix": body.fix, "threshold": threshold}
     try:
         made = queue_made(request.project, request.user, found, how)
     except ValueError as why:
-        raise Refused(409, str(why), "body", "Choose another component, threshold or queue.") from None
+        raise ApiError(409, str(why), "body", "Choose another component, threshold or queue.") from None
     return serialize_queue_detail(request, made)

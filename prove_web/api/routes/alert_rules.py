@@ -1,4 +1,4 @@
-"""Rules that watch a project's runs: ready-made ones added, one's own made, changed, switched and taken away."""
+"""API operations for alert rules: predefined and custom ones."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.alerts.forms import RuleForm, from_preset, numbered, words
+from prove_web.alerts.forms import RuleForm, count_alerts_by_rule, describe_condition, from_preset
 from prove_web.alerts.models import Alert, Rule
 from prove_web.alerts.rule_pages import add_ready_made, one_rule
 from prove_web.alerts.services import filter_alerts
 from training_worker.prove.alerts.presets import PRESETS
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..paging import Key
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 from .alerts import ALERTS
 
 router = Router(tags=["Alerts"])
@@ -53,7 +53,7 @@ class RuleOut(Schema):
 
     @staticmethod
     def resolve_condition(rule: Rule) -> str:
-        return words(rule)
+        return describe_condition(rule)
 
     @staticmethod
     def resolve_by(rule: Rule) -> str | None:
@@ -74,13 +74,13 @@ class ReadyMadeRule(Schema):
     rule: int | None
 
 
-class AddReadyMade(Strict):
+class AddReadyMade(StrictSchema):
     presets: list[Annotated[str, Field(max_length=40)]] = Field(
         min_length=1, max_length=len(PRESETS), description="Keys of predefined rules; rules already added stay."
     )
 
 
-class RuleSwitch(Strict):
+class RuleSwitch(StrictSchema):
     enabled: bool
 
 
@@ -94,9 +94,9 @@ def list_alert_rules(
     request: Any, removed: Annotated[bool, Query(description="List the removed rules instead.")] = False
 ) -> Any:
     """List the alert rules of a project."""
-    standing = numbered(filter_alerts(request.project).state(Alert.State.OPEN))
+    standing = count_alerts_by_rule(filter_alerts(request.project).state(Alert.State.OPEN))
     rules = Rule.objects.filter(project=request.project, removed_at__isnull=not removed).select_related("made_by")
-    return [counted(rule, standing.get(rule.pk, 0)) for rule in rules]
+    return [set_open_count(rule, standing.get(rule.pk, 0)) for rule in rules]
 
 
 @router.get(f"{RULES}/ready-made", response=list[ReadyMadeRule])
@@ -111,7 +111,7 @@ def list_ready_made_rules(request: Any) -> Any:
         | {
             "name": preset.title,
             "rule": added.get(preset.key),
-            "condition": words(from_preset(request.project, preset)),
+            "condition": describe_condition(from_preset(request.project, preset)),
         }
         for preset in PRESETS.values()
     ]
@@ -122,10 +122,10 @@ def list_ready_made_rules(request: Any) -> Any:
 def add_ready_made_rules(request: Any, body: AddReadyMade) -> Any:
     """Add predefined rules; returns the newly added ones."""
     if strange := [key for key in body.presets if key not in PRESETS]:
-        told = f"Unknown predefined rule {strange[0]!r}."
-        raise Refused(422, told, "body.presets", f"Available: {', '.join(PRESETS)}.")
+        text = f"Unknown predefined rule {strange[0]!r}."
+        raise ApiError(422, text, "body.presets", f"Available: {', '.join(PRESETS)}.")
     wanted = [PRESETS[key] for key in dict.fromkeys(body.presets)]
-    return [counted(rule, 0) for rule in add_ready_made(request.project, request.user, wanted)]
+    return [set_open_count(rule, 0) for rule in add_ready_made(request.project, request.user, wanted)]
 
 
 @router.post(RULES, response={201: RuleOut})
@@ -134,11 +134,11 @@ def make_alert_rule(request: Any, body: Make) -> Any:  # type: ignore[valid-type
     """Create a custom rule; it applies to metrics reported from now on."""
     usual = {name: field.initial for name, field in RuleForm.base_fields.items()}
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    form = RuleForm(request.project, posted(usual | sent))
+    form = RuleForm(request.project, build_query_dict(usual | sent))
     if not form.is_valid():
         raise ill_filled(form.errors)
     form.instance.made_by = request.user
-    return counted(form.save(), 0)
+    return set_open_count(form.save(), 0)
 
 
 @router.get(RULE, response=RuleOut)
@@ -153,11 +153,11 @@ def read_alert_rule(request: Any, rule: Key) -> Any:
 def change_alert_rule(request: Any, rule: Key, body: Change) -> Any:  # type: ignore[valid-type]
     """Change a rule's scope and threshold; omitted fields stay unchanged. The metric of a predefined rule can't be
     changed."""
-    found = there(request, rule)
+    found = get_rule(request, rule)
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    form = RuleForm(request.project, posted(model_to_dict(found, OWN) | sent), found)
+    form = RuleForm(request.project, build_query_dict(model_to_dict(found, OWN) | sent), found)
     if fixed := [name for name in sent if name not in form.fields]:
-        raise Refused(422, "Predefined rules can't change this field.", f"body.{fixed[0]}", "Create a custom rule.")
+        raise ApiError(422, "Predefined rules can't change this field.", f"body.{fixed[0]}", "Create a custom rule.")
     if not form.is_valid():
         raise ill_filled(form.errors)
     return attach_open_count(request, form.save())
@@ -167,7 +167,7 @@ def change_alert_rule(request: Any, rule: Key, body: Change) -> Any:  # type: ig
 @in_project(Action.LAUNCH)
 def switch_alert_rule(request: Any, rule: Key, body: RuleSwitch) -> Any:
     """Enable or disable a rule; its alerts stay."""
-    found = there(request, rule)
+    found = get_rule(request, rule)
     found.enabled = body.enabled
     found.save(update_fields=["enabled"])
     return attach_open_count(request, found)
@@ -195,18 +195,18 @@ def restore_alert_rule(request: Any, rule: Key) -> Any:
     return attach_open_count(request, found)
 
 
-def there(request: Any, rule: int) -> Rule:
-    """Raises Http404, Refused."""
+def get_rule(request: Any, rule: int) -> Rule:
+    """Return a rule that is not removed. Raises Http404, Refused."""
     found: Rule = one_rule(request, rule)
     if found.removed_at is not None:
-        raise Refused(409, "This rule was removed.", "rule", "Restore it first.")
+        raise ApiError(409, "This rule was removed.", "rule", "Restore it first.")
     return found
 
 
 def attach_open_count(request: Any, rule: Rule) -> Rule:
-    return counted(rule, filter_alerts(request.project, rule=rule.pk).state(Alert.State.OPEN).count())
+    return set_open_count(rule, filter_alerts(request.project, rule=rule.pk).state(Alert.State.OPEN).count())
 
 
-def counted(rule: Rule, open: int) -> Rule:
+def set_open_count(rule: Rule, open: int) -> Rule:
     rule.open = open
     return rule

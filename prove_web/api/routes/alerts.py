@@ -1,4 +1,4 @@
-"""Alerts: what the rules of a project found in its runs, and what people do about it."""
+"""API operations for the alerts of a project."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.alerts.exemplars import exemplars
-from prove_web.alerts.forms import about, words
+from prove_web.alerts.forms import describe_condition, describe_metric
 from prove_web.alerts.models import Alert
 from prove_web.alerts.pages import one_alert
 from prove_web.alerts.services import NotDone, act, filter_alerts
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Key, Limit, Piece, by_key
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 
 router = Router(tags=["Alerts"])
 ALERTS = "/{slug:organisation}/{slug:project}/alerts"
@@ -83,11 +83,11 @@ class AlertDetail(AlertOut):
 
     @staticmethod
     def resolve_condition(alert: Alert) -> str:
-        return words(alert.rule)
+        return describe_condition(alert.rule)
 
     @staticmethod
     def resolve_about(alert: Alert) -> str:
-        return about(alert.rule) or ""
+        return describe_metric(alert.rule) or ""
 
     @staticmethod
     def resolve_means(alert: Alert) -> str:
@@ -106,7 +106,7 @@ class AlertDetail(AlertOut):
         return exemplars(alert)
 
 
-class AlertChange(Strict):
+class AlertChange(StrictSchema):
     do: Literal["acknowledge", "snooze", "reopen"]
     hours: Literal[1, 8, 24, 168] | None = Field(None, description="Snooze duration in hours; only with snooze.")
 
@@ -141,5 +141,5 @@ def change_alert(request: Any, alert: Key, body: AlertChange) -> Any:
     try:
         act(one_alert(request, alert), request.user, body.do, str(body.hours or ""))
     except NotDone as why:
-        raise Refused(422, str(why), "body.hours", "Choose 1, 8, 24 or 168 hours.") from None
+        raise ApiError(422, str(why), "body.hours", "Choose 1, 8, 24 or 168 hours.") from None
     return one_alert(request, alert)

@@ -1,4 +1,4 @@
-"""What people say of a trajectory, and that they accept it: comments by place, threads, and verified acceptance."""
+"""API operations for comments on trajectories, and for verified acceptance."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.review import comments as saying
-from prove_web.review.acceptance import LONGEST_REASON, Drifted, NotChecked, accept
+from prove_web.review.acceptance import LONGEST_REASON, NotChecked, ReplayDriftError, accept
 from prove_web.review.acceptance_status import today
 from prove_web.review.comment_anchors import PLACE, Place, places, read_place
 from prove_web.review.comment_pages import NOT_YOURS
 from prove_web.review.comments import LONGEST, NotSaid, place_of, visible_comments
 from prove_web.review.models import Acceptance, Comment
 from prove_web.trajectories.models import Trajectory
-from prove_web.trajectories.views.finding import one_trajectory
+from prove_web.trajectories.views.lookup import one_trajectory
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Key, Limit, Number, Piece, by_key
 from ..permissions import in_project
-from ..schemas import Strict, username
-from .trajectories import TRAJECTORY, seen
+from ..schemas import StrictSchema, username
+from .trajectories import TRAJECTORY, get_unblinded
 
 router = Router(tags=["Trajectories"])
 COMMENTS = TRAJECTORY + "/comments"
@@ -49,7 +49,7 @@ class CommentOut(Schema):
     url: str
 
 
-class CommentText(Strict):
+class CommentText(StrictSchema):
     text: str = Field(max_length=10 * LONGEST, description=f"Markdown; at most {LONGEST:,} characters.")
 
 
@@ -57,12 +57,12 @@ class NewComment(CommentText):
     place: At = ""
 
 
-class Resolving(Strict):
+class ThreadResolutionIn(StrictSchema):
     place: At = ""
     resolved: bool = Field(True, description="false reopens it.")
 
 
-class Resolved(Schema):
+class ThreadResolutionOut(Schema):
     place: str
     resolved: bool
 
@@ -83,7 +83,7 @@ class AcceptanceOut(Schema):
     same: bool
 
 
-class Accepting(Strict):
+class AcceptanceIn(StrictSchema):
     reason: str = Field("", max_length=LONGEST_REASON, description="Reason; required if the replay differs.")
 
 
@@ -125,9 +125,9 @@ def serialize_comment(comment: Comment, trajectory: Trajectory, user: Any) -> di
 def add_comment(request: Any, dataset: Number, example: str, body: NewComment) -> Any:
     """Comment on a trajectory, a turn or a call. Users mentioned with @ are notified."""
     found = one_trajectory(request.project, dataset, example)
-    at = there(found, body.place)
+    at = parse_place(found, body.place)
     return serialize_comment(
-        save_or_refuse(lambda: saying.say(found, request.user, body.text, at)), found, request.user
+        save_or_refuse(lambda: saying.post_comment(found, request.user, body.text, at)), found, request.user
     )
 
 
@@ -136,7 +136,7 @@ def add_comment(request: Any, dataset: Number, example: str, body: NewComment) -
 def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body: CommentText) -> Any:
     """Edit your own comment."""
     found = one_trajectory(request.project, dataset, example)
-    said = own(request, found, comment, removed_at=None)
+    said = get_own_comment(request, found, comment, removed_at=None)
     save_or_refuse(lambda: saying.rewrite(said, body.text))
     return serialize_comment(said, found, request.user)
 
@@ -145,7 +145,7 @@ def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body
 @in_project(Action.ANNOTATE)
 def remove_comment(request: Any, dataset: Number, example: str, comment: Key) -> Any:
     """Remove your own comment; it can be restored."""
-    said = own(request, one_trajectory(request.project, dataset, example), comment)
+    said = get_own_comment(request, one_trajectory(request.project, dataset, example), comment)
     if said.removed_at is None:
         saying.remove(said)
     return {"removed": said.pk}
@@ -156,36 +156,36 @@ def remove_comment(request: Any, dataset: Number, example: str, comment: Key) ->
 def restore_comment(request: Any, dataset: Number, example: str, comment: Key) -> Any:
     """Restore your own removed comment."""
     found = one_trajectory(request.project, dataset, example)
-    said = own(request, found, comment)
+    said = get_own_comment(request, found, comment)
     if said.removed_at is not None:
         saying.put_back(said)
     return serialize_comment(said, found, request.user)
 
 
-@router.post(f"{COMMENTS}/resolve", response=Resolved)
+@router.post(f"{COMMENTS}/resolve", response=ThreadResolutionOut)
 @in_project(Action.ANNOTATE)
-def resolve_thread(request: Any, dataset: Number, example: str, body: Resolving) -> Any:
+def resolve_thread(request: Any, dataset: Number, example: str, body: ThreadResolutionIn) -> Any:
     """Resolve the thread at a place, or reopen it."""
     found = one_trajectory(request.project, dataset, example)
-    saying.resolve(found, request.user, there(found, body.place), undo=not body.resolved)
+    saying.resolve(found, request.user, parse_place(found, body.place), undo=not body.resolved)
     return {"place": body.place, "resolved": body.resolved}
 
 
-def own(request: Any, found: Trajectory, comment: int, **more: Any) -> Comment:
+def get_own_comment(request: Any, found: Trajectory, comment: int, **more: Any) -> Comment:
     """Raises Http404, Refused."""
     said = get_object_or_404(saying.known_comments(found, request.user), pk=comment, **more)
     if said.author_id != request.user.pk:
-        raise Refused(403, NOT_YOURS, request.path, "Add your own comment.")
+        raise ApiError(403, NOT_YOURS, request.path, "Add your own comment.")
     said.trajectory = found
     return said
 
 
-def there(found: Trajectory, place: str) -> Place:
+def parse_place(found: Trajectory, place: str) -> Place:
     """Raises Refused."""
     at = read_place(place)
     if at not in places(found):
-        told_so = f"This trajectory has no {at.title.lower()}."
-        raise Refused(422, told_so, "body.place", "Choose an existing turn or call.")
+        problem = f"This trajectory has no {at.title.lower()}."
+        raise ApiError(422, problem, "body.place", "Choose an existing turn or call.")
     return at
 
 
@@ -193,33 +193,33 @@ def save_or_refuse(say: Any) -> Any:
     try:
         return say()
     except NotSaid as why:
-        raise Refused(422, str(why), "body.text", "Change it and send it again.") from None
+        raise ApiError(422, str(why), "body.text", "Change it and send it again.") from None
 
 
 @router.get(f"{TRAJECTORY}/acceptances", response=list[AcceptanceOut])
 @in_project(Action.VIEW)
 def list_acceptances(request: Any, dataset: Number, example: str) -> Any:
     """List the acceptances of a trajectory, newest first; 409 while your blind review is pending."""
-    found = seen(request, dataset, example)
+    found = get_unblinded(request, dataset, example)
     rows = found.acceptances.select_related("accepted_by", "item__queue").order_by("-pk")
-    return [accepted(one, today(found.servers)) for one in rows[:MOST]]
+    return [serialize_acceptance(one, today(found.servers)) for one in rows[:MOST]]
 
 
 @router.post(f"{TRAJECTORY}/accept", response={201: AcceptanceOut})
 @in_project(Action.ANNOTATE)
-def accept_trajectory(request: Any, dataset: Number, example: str, body: Accepting) -> Any:
+def accept_trajectory(request: Any, dataset: Number, example: str, body: AcceptanceIn) -> Any:
     """Replay a trajectory and accept it; a reason is required if the replay differs."""
-    found = seen(request, dataset, example)
+    found = get_unblinded(request, dataset, example)
     try:
-        return accepted(accept(found, request.user, reason=body.reason), today(found.servers))
-    except Drifted as drifted:
+        return serialize_acceptance(accept(found, request.user, reason=body.reason), today(found.servers))
+    except ReplayDriftError as drifted:
         do = "Give a reason to accept it anyway."
-        raise Refused(422, f"The replay differs: {drifted}", "body.reason", do) from None
+        raise ApiError(422, f"The replay differs: {drifted}", "body.reason", do) from None
     except NotChecked as why:
-        raise Refused(409, str(why), "example", "Nothing was accepted.") from None
+        raise ApiError(409, str(why), "example", "Nothing was accepted.") from None
 
 
-def accepted(one: Acceptance, code: str) -> dict[str, Any]:
+def serialize_acceptance(one: Acceptance, code: str) -> dict[str, Any]:
     return {
         "by": username(one.accepted_by),
         "accepted_at": one.accepted_at,

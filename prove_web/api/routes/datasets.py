@@ -1,4 +1,4 @@
-"""Data sets: found, made, made of others, and taken away as files."""
+"""API operations for datasets: list, create, derive, export and compare."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.rollouts import NoRollouts
 from prove_web.review.blinding import Blind
-from prove_web.trajectories.collect_pages import collected
+from prove_web.trajectories.collect_pages import collect_from_form
 from prove_web.trajectories.curate_forms import Collect, Mix, Split
 from prove_web.trajectories.dataset_diff import changes
+from prove_web.trajectories.export_formats import FORMATS
 from prove_web.trajectories.export_pages import file_of
-from prove_web.trajectories.exporting import FORMATS
 from prove_web.trajectories.forms import NewDataset
 from prove_web.trajectories.models import Dataset
-from prove_web.trajectories.selection import Selection, selected
+from prove_web.trajectories.selection import Selection, select_trajectories
 from prove_web.trajectories.version_pages import get_complete_dataset, mix_of, split_of, version_of
 from prove_web.trajectories.versions import InvalidDataset
-from prove_web.trajectories.views.finding import one_of
+from prove_web.trajectories.views.lookup import one_of
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..paging import Cursor, Limit, Number, Piece, by_key
 from ..permissions import in_project
-from ..schemas import JobOut, Strict, username
+from ..schemas import JobOut, StrictSchema, username
 from .runs import RUN
 
 router = Router(tags=["Datasets"])
@@ -91,7 +91,7 @@ class DatasetDetail(DatasetOut):
         return dict(dataset.job.spec)
 
 
-class Selected(Schema):
+class SelectionQuery(Schema):
     """Which trajectories to select, with the same parameters as the page URLs."""
 
     q: str = Field("", max_length=1_100, description="Search query, as on the trajectories page.")
@@ -100,11 +100,11 @@ class Selected(Schema):
     verdict: str = Field("", max_length=20, description="With a queue: verified, accept, reject or fix.")
 
 
-class Version(Selected, Strict):
+class Version(SelectionQuery, StrictSchema):
     name: str = Field("", max_length=80)
 
 
-class Weighted(Strict):
+class DatasetMixture(StrictSchema):
     name: str = Field("", max_length=80)
     seed: int = Field(0, ge=0, le=999_999)
     most: int | None = Field(None, ge=1, le=1_000_000)
@@ -134,14 +134,14 @@ def list_datasets(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
 @in_project(Action.LAUNCH)
 def make_dataset(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     """Create a dataset by synthesis: a number of conversations over given servers, a recipe, or a chain of tools."""
-    form = NewDataset(request.project, posted(usual(NewDataset, body)))
+    form = NewDataset(request.project, build_query_dict(merge_with_initial(NewDataset, body)))
     if not form.is_valid():
         raise ill_filled(form.errors)
     return reload_dataset(request, form.launch(request.project, request.user))
 
 
-def usual(form: Any, body: Any) -> dict[str, Any]:
-    """What a form begins with, and over it what was told."""
+def merge_with_initial(form: Any, body: Any) -> dict[str, Any]:
+    """Return the form's initial values, overridden by the body's."""
     start = {name: field.initial for name, field in form.base_fields.items() if field.initial is not None}
     return start | {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
 
@@ -155,7 +155,7 @@ def reload_dataset(request: Any, dataset: Dataset) -> Dataset:
 @in_project(Action.LAUNCH)
 def make_version(request: Any, body: Version) -> Any:
     """Create a dataset from a search, or from the settled items of a queue."""
-    selection = chosen(request, body)
+    selection = parse_selection_query(request, body)
     try:
         return reload_dataset(
             request, version_of(request.project, request.user, body.name or selection.name, selection)
@@ -164,24 +164,24 @@ def make_version(request: Any, body: Version) -> Any:
         raise to_api_error(why) from None
 
 
-def chosen(request: Any, asked: Selected) -> Selection:
-    given = {name: str(value) for name, value in asked.dict().items() if value not in (None, "")}
-    selection = selected(request.project, given, Blind(request.user, request.project))
+def parse_selection_query(request: Any, query: SelectionQuery) -> Selection:
+    given = {name: str(value) for name, value in query.dict().items() if value not in (None, "")}
+    selection = select_trajectories(request.project, given, Blind(request.user, request.project))
     if selection.fault:
-        told = f"At character {selection.fault.at + 1}: {selection.fault.message}"
-        raise Refused(422, told, "q", "Change the query; the trajectories page autocompletes it.")
+        text = f"At character {selection.fault.at + 1}: {selection.fault.message}"
+        raise ApiError(422, text, "q", "Change the query; the trajectories page autocompletes it.")
     return selection
 
 
-def to_api_error(why: Exception) -> Refused:
-    return Refused(422, str(why), "body", "Change the selection and send the request again.")
+def to_api_error(why: Exception) -> ApiError:
+    return ApiError(422, str(why), "body", "Change the selection and send the request again.")
 
 
 @router.post(f"{DATASET}/split", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def split_dataset(request: Any, dataset: Number, body: SplitBody) -> Any:  # type: ignore[valid-type]
     """Create a dataset that holds out a share of this one."""
-    form = Split(posted(usual(Split, body)))
+    form = Split(build_query_dict(merge_with_initial(Split, body)))
     if not form.is_valid():
         raise ill_filled(form.errors)
     try:
@@ -194,13 +194,13 @@ def split_dataset(request: Any, dataset: Number, body: SplitBody) -> Any:  # typ
 
 @router.post(f"{DATASETS}/mix", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
-def mix_datasets(request: Any, body: Weighted) -> Any:
+def mix_datasets(request: Any, body: DatasetMixture) -> Any:
     """Create a dataset from several, by weight."""
-    told = body.dict(exclude={"weights"}) | {f"weight_{number}": weight for number, weight in body.weights.items()}
-    form = Mix(request.project, posted(told))
+    values = body.dict(exclude={"weights"}) | {f"weight_{number}": weight for number, weight in body.weights.items()}
+    form = Mix(request.project, build_query_dict(values))
     if strange := [number for number in body.weights if f"weight_{number}" not in form.fields]:
         do = "Use numbers of finished datasets that contain demonstrations."
-        raise Refused(422, f"Dataset {strange[0]} not found or can't be mixed.", "body.weights", do)
+        raise ApiError(422, f"Dataset {strange[0]} not found or can't be mixed.", "body.weights", do)
     if not form.is_valid():
         raise ill_filled(form.errors)
     try:
@@ -213,11 +213,11 @@ def mix_datasets(request: Any, body: Weighted) -> Any:
 @in_project(Action.LAUNCH)
 def collect_rollouts(request: Any, run: Number, body: CollectBody) -> Any:  # type: ignore[valid-type]
     """Create a dataset from a run's rollouts, selected by step, group and reward."""
-    form = Collect(run_of(request.project, run), posted(body.dict(exclude_unset=True)))
+    form = Collect(run_of(request.project, run), build_query_dict(body.dict(exclude_unset=True)))
     if not form.is_valid():
         raise ill_filled(form.errors)
     try:
-        return reload_dataset(request, collected(request.user, form))
+        return reload_dataset(request, collect_from_form(request.user, form))
     except (InvalidDataset, NoRollouts) as why:
         raise to_api_error(why) from None
 
@@ -225,10 +225,12 @@ def collect_rollouts(request: Any, run: Number, body: CollectBody) -> Any:  # ty
 @router.get(f"{DATASETS}/export")
 @in_project(Action.VIEW)
 def export_trajectories(
-    request: Any, asked: Query[Selected], format: Literal["jsonl", "parquet", "huggingface", "openai", "csv"] = "jsonl"
+    request: Any,
+    query: Query[SelectionQuery],
+    format: Literal["jsonl", "parquet", "huggingface", "openai", "csv"] = "jsonl",
 ) -> Any:
     """Export the trajectories of a dataset, a search or a queue as a streamed file."""
-    return file_of(request, chosen(request, asked), FORMATS[format])
+    return file_of(request, parse_selection_query(request, query), FORMATS[format])
 
 
 @router.get(DATASET, response=DatasetDetail)
@@ -245,6 +247,6 @@ def read_changes(request: Any, dataset: Number, beside: Annotated[int | None, Qu
     found = get_complete_dataset(request.project, dataset)
     before = found.parent if beside is None else get_complete_dataset(request.project, beside)
     if before is None or before == found:
-        told = "This dataset has no parent to compare with."
-        raise Refused(422, told, "query.with", "Choose another dataset.")
+        text = "This dataset has no parent to compare with."
+        raise ApiError(422, text, "query.with", "Choose another dataset.")
     return {"dataset": found.number, "before": before.number, **asdict(changes(found, before))}

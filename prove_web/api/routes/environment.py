@@ -1,4 +1,4 @@
-"""A project's environment: the servers it offers, its first world, the laws of servers, the graph of their tools."""
+"""API operations for a project's environment: enabled servers, default world, invariant checks, and the graph."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pydantic import Field
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.roles import Action
-from prove_web.environments.enabled_servers import offered
+from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.environments.forms import EnvironmentForm
 from prove_web.environments.server_checks import health
-from prove_web.environments.views import ask
+from prove_web.environments.views import request_checks
 from prove_web.live.models import Job
 from prove_web.servers.graph_queries import Edge, newest
 from prove_web.servers.views.graph import launch
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..permissions import in_project
-from ..schemas import JobOut, Strict
+from ..schemas import JobOut, StrictSchema
 
 router = Router(tags=["Servers and tools"])
 IN_PROJECT = "/{slug:organisation}/{slug:project}"
@@ -36,7 +36,7 @@ class EnvironmentOut(Schema):
     size: str
 
 
-class CheckServers(Strict):
+class CheckServers(StrictSchema):
     servers: list[str] | None = Field(None, min_length=1, max_length=100, description="Server names; default: all.")
 
 
@@ -91,7 +91,7 @@ def read_environment(request: Any) -> Any:
 def set_environment(request: Any, body: SetEnvironment) -> Any:  # type: ignore[valid-type]
     """Enable or disable servers and set the default world; omitted fields stay unchanged."""
     now = EnvironmentForm(request.project).initial
-    form = EnvironmentForm(request.project, posted(now | body.dict(exclude_none=True)))
+    form = EnvironmentForm(request.project, build_query_dict(now | body.dict(exclude_none=True)))
     if not form.is_valid():
         raise ill_filled(form.errors)
     made = form.save()
@@ -102,7 +102,7 @@ def set_environment(request: Any, body: SetEnvironment) -> Any:  # type: ignore[
 @in_project(Action.VIEW)
 def list_checks(request: Any) -> Any:
     """Return the state of every server's invariant checks."""
-    return checked(list(SERVERS))
+    return serialize_checks(list(SERVERS))
 
 
 @router.post(f"{ENVIRONMENT}/checks", response=list[CheckOut])
@@ -111,13 +111,13 @@ def check_servers(request: Any, body: CheckServers) -> Any:
     """Run the invariant checks of servers, one after the other; checks that are already running are not restarted."""
     servers = [*SERVERS] if body.servers is None else [*dict.fromkeys(body.servers)]
     if strange := [name for name in servers if name not in SERVERS]:
-        raise Refused(422, f"Unknown server {strange[0]!r}.", "body.servers", "`GET /servers` lists them.")
-    if why := ask(servers):
-        raise Refused(503, why, "", "Send the request again in a moment.")
-    return checked(servers)
+        raise ApiError(422, f"Unknown server {strange[0]!r}.", "body.servers", "`GET /servers` lists them.")
+    if why := request_checks(servers):
+        raise ApiError(503, why, "", "Send the request again in a moment.")
+    return serialize_checks(servers)
 
 
-def checked(servers: list[str]) -> list[dict[str, Any]]:
+def serialize_checks(servers: list[str]) -> list[dict[str, Any]]:
     names = ("server", "state", "at_work", "error")
     return [{name: getattr(one, name) for name in names} | {"laws": dict(one.laws)} for one in health(servers).values()]
 
@@ -129,7 +129,7 @@ def read_graph(request: Any) -> Any:
     job, proven = newest(request.project)
     if proven is None:
         return {"job": job, "current": None, "tools": [], "edges": []}
-    proven = proven.among(offered(request.project))
+    proven = proven.filter_by_servers(list_enabled_servers(request.project))
     return {"job": job, "current": proven.current, "tools": [*proven.tools], "edges": proven.edges}
 
 

@@ -1,4 +1,4 @@
-"""Evaluations: found, launched, and what they found."""
+"""API operations for evaluations: list, launch, and read the results."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.evaluations.annotations import listed
+from prove_web.evaluations.annotations import annotate_evaluations
+from prove_web.evaluations.evaluation_launch import choose_benchmark, launch
 from prove_web.evaluations.forms import OPTION, EvaluationForm
-from prove_web.evaluations.launching import chosen, launch
 from prove_web.evaluations.listing import EvaluationFilter
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.policies import origin
@@ -20,12 +20,12 @@ from prove_web.evaluations.querysets import evaluation_of
 from prove_web.live.models import State
 from training_worker.prove.benchmarks.registry import KNOWN
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
 from ..permissions import in_project
 from ..schemas import JobOut, username
-from ..streaming import lines
+from ..streaming import stream_json_lines
 
 router = Router(tags=["Evaluations"])
 EVALUATIONS = "/{slug:organisation}/{slug:project}/evaluations"
@@ -122,8 +122,10 @@ def list_evaluations(
     limit: Limit = 25,
 ) -> Any:
     """List the project's evaluations as in the table."""
-    asked = posted({"q": q, "benchmark": benchmark, "run": run, "state": state, "sort": sort})
-    found = EvaluationFilter(asked, listed(Evaluation.objects.filter(project=request.project)), request.project)
+    filters = build_query_dict({"q": q, "benchmark": benchmark, "run": run, "state": state, "sort": sort})
+    found = EvaluationFilter(
+        filters, annotate_evaluations(Evaluation.objects.filter(project=request.project)), request.project
+    )
     if not found.is_valid():
         raise ill_filled(found.errors, "query")
     return by_place(found.qs, cursor, limit) if sort else by_key(found.qs, "number", cursor, limit)
@@ -133,15 +135,15 @@ def list_evaluations(
 @in_project(Action.LAUNCH)
 def launch_evaluation(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Queue an evaluation of a policy on a benchmark."""
-    told = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    told |= {f"{OPTION}{name}": value for name, value in told.pop("options", {}).items()}
-    if told["benchmark"] not in KNOWN:
+    values = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    values |= {f"{OPTION}{name}": value for name, value in values.pop("options", {}).items()}
+    if values["benchmark"] not in KNOWN:
         do = f"Choose one of {', '.join(KNOWN)}."
-        raise Refused(422, "Unknown benchmark.", "body.benchmark", do)
-    data = posted({"trials": 1, "style": "tools"} | told)
-    form = EvaluationForm(request.project, chosen(data), data)
+        raise ApiError(422, "Unknown benchmark.", "body.benchmark", do)
+    data = build_query_dict({"trials": 1, "style": "tools"} | values)
+    form = EvaluationForm(request.project, choose_benchmark(data), data)
     if strange := [name for name in data if name not in form.fields]:
-        raise Refused(422, "This benchmark has no such option.", f"body.options.{strange[0]}", "Remove it.")
+        raise ApiError(422, "This benchmark has no such option.", f"body.options.{strange[0]}", "Remove it.")
     for option in form.options:
         data.setdefault(option.name, option.field.initial or "")
     if not form.is_valid():
@@ -179,4 +181,4 @@ def export_evaluation_items(request: Any, evaluation: Number) -> Any:
     """Export the result of every item as JSON lines."""
     rows = evaluation_of(request.project, evaluation).items.order_by("pk")
     names = ("item", "category", "passed", "value", "goal_success", "failure", "steps", "calls", "tokens", "seconds")
-    return lines(rows.values(*names).iterator(), f"evaluation-{evaluation}.jsonl")
+    return stream_json_lines(rows.values(*names).iterator(), f"evaluation-{evaluation}.jsonl")

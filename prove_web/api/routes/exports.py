@@ -1,4 +1,4 @@
-"""Checkpoints made into folders that others can use, such as the weights of a model with its adapter added."""
+"""API operations for exporting checkpoints as folders for other tools."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import checkpoint_of, run_of
-from prove_web.experiments.export_pages import sent
-from prove_web.experiments.exports import Export, ask
+from prove_web.experiments.export_pages import stream_export
+from prove_web.experiments.exports import Export, start_export
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Number
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .run_metrics import Step
 from .runs import RUN
 
@@ -24,7 +24,7 @@ EXPORT = f"{RUN}/checkpoints/{{int:step}}/export"
 Merged = Annotated[bool, Query(description="The export with the adapter merged into the base weights.")]
 
 
-class MakeExport(Strict):
+class MakeExport(StrictSchema):
     merged: bool = Field(False, description="Merge the adapter into the base weights.")
 
 
@@ -43,8 +43,8 @@ def make_export(request: Any, run: Number, step: Step, body: MakeExport) -> Any:
     found = run_of(request.project, run)
     checkpoint_of(found, step)
     export = Export(found.job, step, body.merged)
-    if not ask(export):
-        raise Refused(503, "Export not started: the message broker does not respond.", "", "Try again in a moment.")
+    if not start_export(export):
+        raise ApiError(503, "Export not started: the message broker does not respond.", "", "Try again in a moment.")
     return serialize_export(export)
 
 
@@ -63,7 +63,7 @@ def read_export(request: Any, run: Number, step: Step, merged: Merged = False) -
 @in_project(Action.VIEW)
 def download_export(request: Any, run: Number, step: Step, merged: Merged = False) -> Any:
     """Download the exported folder as a streamed zip."""
-    return sent(run_of(request.project, run), step, merged)
+    return stream_export(run_of(request.project, run), step, merged)
 
 
 def serialize_export(export: Export) -> dict[str, str]:

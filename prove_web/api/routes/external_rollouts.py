@@ -1,4 +1,4 @@
-"""The rollouts of runs that are trained elsewhere, as their programs tell them."""
+"""API operations for the rollouts of external runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from training_worker.prove.store.external_rollouts import Attempt, ExternalGroup
 from training_worker.prove.store.record import SUCCEEDED
 from training_worker.prove.trajectory import End, ExecutedCall, Message, ToolCall
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Number
 from ..permissions import in_project
-from ..schemas import Strict
-from .external_runs import Step, explained
+from ..schemas import StrictSchema
+from .external_runs import Step, raising_api_errors
 from .runs import RUN
 
 router = Router(tags=["External runs"])
@@ -30,7 +30,7 @@ Value = Annotated[float, Field(allow_inf_nan=False, strict=True, ge=-LARGEST, le
 Part = Annotated[str, Field(min_length=1, max_length=80)]
 
 
-class CallIn(Strict):
+class CallIn(StrictSchema):
     """A tool call as the model wrote it, and its result."""
 
     tool: str = Field(max_length=200)
@@ -39,7 +39,7 @@ class CallIn(Strict):
     ok: bool = Field(True, description="false if the call was refused or failed.")
 
 
-class MessageIn(Strict):
+class MessageIn(StrictSchema):
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
     calls: list[CallIn] = Field([], max_length=200, description="Tool calls of an assistant message.")
@@ -48,7 +48,7 @@ class MessageIn(Strict):
 Messages = Annotated[list[MessageIn], Field(max_length=MOST_MESSAGES)]
 
 
-class RolloutIn(Strict):
+class RolloutIn(StrictSchema):
     """One rollout of a prompt: its completion text, or the messages of a conversation with tools."""
 
     completion: str | Messages
@@ -61,7 +61,7 @@ class RolloutIn(Strict):
     error: str = Field("", max_length=2_000)
 
 
-class GroupIn(Strict):
+class GroupIn(StrictSchema):
     """One prompt and its rollouts."""
 
     prompt: str | Messages
@@ -69,7 +69,7 @@ class GroupIn(Strict):
     rollouts: list[RolloutIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
 
 
-class StepRollouts(Strict):
+class StepRollouts(StrictSchema):
     """Groups of a step. One request holds at most one megabyte; send the rest in further requests with their
     `first`."""
 
@@ -77,30 +77,31 @@ class StepRollouts(Strict):
     groups: list[GroupIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
 
 
-class Stored(Schema):
+class StoredRollouts(Schema):
     stored: int = Field(description="Number of stored rollouts; 0 if the same were sent before.")
 
 
-@router.put(f"{RUN}/outside/rollouts/{{int:step}}", response=Stored)
+@router.put(f"{RUN}/outside/rollouts/{{int:step}}", response=StoredRollouts)
 @in_project(Action.LAUNCH)
 def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollouts) -> Any:
     """Log the rollouts of an external run: replaces a step's groups from `first` on."""
     try:
         room_for("rollouts")
     except NoRoom as why:
-        raise Refused(507, str(why), request.path, "Send them again once there is free disk space.") from None
+        raise ApiError(507, str(why), request.path, "Send them again once there is free disk space.") from None
     groups = [
-        ExternalGroup(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups
+        ExternalGroup(prompt=build_messages(one.prompt, "user"), name=one.name, attempts=attempts(one))
+        for one in body.groups
     ]
-    with explained():
+    with raising_api_errors():
         return {"stored": tell_rollouts(run_of(request.project, run), step, groups, body.first)}
 
 
 def attempts(group: GroupIn) -> list[Attempt]:
     return [
         Attempt(
-            transcript=said(one.completion, "assistant"),
-            calls=calls_of(one),
+            transcript=build_messages(one.completion, "assistant"),
+            calls=pair_calls(one),
             reward=one.reward,
             parts=one.parts,
             advantage=one.advantage,
@@ -112,27 +113,27 @@ def attempts(group: GroupIn) -> list[Attempt]:
     ]
 
 
-def said(told: str | list[MessageIn], role: Literal["user", "assistant"]) -> list[Message]:
-    if isinstance(told, str):
-        return [Message(role, told)]
-    return [Message(one.role, one.content) for one in told]
+def build_messages(content: str | list[MessageIn], role: Literal["user", "assistant"]) -> list[Message]:
+    if isinstance(content, str):
+        return [Message(role, content)]
+    return [Message(one.role, one.content) for one in content]
 
 
-def calls_of(one: RolloutIn) -> list[ExecutedCall]:
-    """Its calls in order; a result that is not beside a call is the next message of the tool that no call has yet."""
+def pair_calls(one: RolloutIn) -> list[ExecutedCall]:
+    """Return its calls in order. A call without a result gets the next unused message of its tool."""
     if isinstance(one.completion, str):
-        return [executed(each, 0, each.result or "") for each in one.calls]
+        return [build_executed_call(each, 0, each.result or "") for each in one.calls]
     found: list[ExecutedCall] = []
     turn = -1
     for at, message in enumerate(one.completion):
         turn += message.role == "assistant"
         answers = (each.content for each in one.completion[at + 1 :] if each.role == "tool")
         found += [
-            executed(each, max(turn, 0), next(answers, "") if each.result is None else each.result)
+            build_executed_call(each, max(turn, 0), next(answers, "") if each.result is None else each.result)
             for each in message.calls
         ]
-    return [*found, *(executed(each, max(turn, 0), each.result or "") for each in one.calls)]
+    return [*found, *(build_executed_call(each, max(turn, 0), each.result or "") for each in one.calls)]
 
 
-def executed(call: CallIn, turn: int, result: str) -> ExecutedCall:
+def build_executed_call(call: CallIn, turn: int, result: str) -> ExecutedCall:
     return ExecutedCall(ToolCall(call.tool, call.arguments), SUCCEEDED if call.ok else REFUSED, result, turn)

@@ -1,4 +1,4 @@
-"""Runs that are trained elsewhere: made, told of while they train, and ended by the program that trains them."""
+"""API operations for external runs: create, log metrics, and finish."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from prove_web.experiments.run_metadata import InvalidMetadata
 from prove_web.live.models import Job, State
 from training_worker.prove.metrics.names import LONGEST
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Number
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .runs import RUN, RUNS, RunDetail
 
 router = Router(tags=["External runs"])
@@ -32,7 +32,7 @@ Value = Annotated[float, Field(allow_inf_nan=False, strict=True)] | Literal["NaN
 Name = Annotated[str, Field(max_length=10 * LONGEST)]
 
 
-class OutsideRun(Strict):
+class OutsideRun(StrictSchema):
     """A run trained by another program."""
 
     name: str = Field(max_length=500)
@@ -51,7 +51,7 @@ class OutsideRun(Strict):
     host: str = Field("", max_length=200, description="Host name of the training machine.")
 
 
-class PointIn(Strict):
+class PointIn(StrictSchema):
     step: Step
     metrics: dict[Name, Value | None] = Field(
         max_length=500, description="By any name; null for missing values, “NaN” or “Infinity” as strings."
@@ -63,7 +63,7 @@ class PointIn(Strict):
         return MetricPoint(self.step, self.metrics, self.time)
 
 
-class Tell(Strict):
+class RunMetricsIn(StrictSchema):
     """Metric points; an empty request is a heartbeat."""
 
     points: list[PointIn] = Field([], max_length=AT_ONCE)
@@ -71,13 +71,13 @@ class Tell(Strict):
     total_steps: int | None = Field(None, ge=1, le=2**31 - 1)
 
 
-class Ending(Strict):
+class RunEndIn(StrictSchema):
     state: Literal["done", "failed", "stopped"]
     error: str = Field("", max_length=20_000)
     result: dict[str, Any] = Field({}, description="Final results, in any structure.")
 
 
-class Heard(Schema):
+class MetricsReceipt(Schema):
     """`stored` is the number of new or changed steps; `stop` is non-empty if a stop was requested."""
 
     state: str
@@ -90,25 +90,25 @@ class Heard(Schema):
 @in_project(Action.LAUNCH)
 def make_outside_run(request: Any, body: OutsideRun) -> Any:
     """Create an external run; 200 if a run with this key exists."""
-    told = body.dict()
-    told["total"] = told.pop("total_steps")
-    if told["started_at"] is not None and told["started_at"].tzinfo is None:
-        raise Refused(422, "started_at has no time zone.", "body.started_at", "Add one, such as +00:00.")
-    with explained():
-        run, new = create.make(request.project, request.user, create.Wanted(**told))
+    fields = body.dict()
+    fields["total"] = fields.pop("total_steps")
+    if fields["started_at"] is not None and fields["started_at"].tzinfo is None:
+        raise ApiError(422, "started_at has no time zone.", "body.started_at", "Add one, such as +00:00.")
+    with raising_api_errors():
+        run, new = create.make(request.project, request.user, create.ExternalRunRequest(**fields))
     return Status(201 if new else 200, run_of(request.project, run.number))
 
 
-@router.post(f"{RUN}/tell", response=Heard)
+@router.post(f"{RUN}/tell", response=MetricsReceipt)
 @in_project(Action.LAUNCH)
-def tell_run(request: Any, run: Number, body: Tell) -> Any:
+def tell_run(request: Any, run: Number, body: RunMetricsIn) -> Any:
     """Log metrics of an external run; repeated points are stored once."""
     found = run_of(request.project, run)
     if any(each.time is not None and each.time.tzinfo is None for each in (*body.points, *body.held_out)):
-        raise Refused(422, "A point's time has no time zone.", "body.points", "Add one, such as +00:00.")
-    told = {"points": [each.to_point for each in body.points], "held_out": [each.to_point for each in body.held_out]}
-    with explained():
-        stored = ingest.tell(found, told, body.total_steps)
+        raise ApiError(422, "A point's time has no time zone.", "body.points", "Add one, such as +00:00.")
+    points = {"points": [each.to_point for each in body.points], "held_out": [each.to_point for each in body.held_out]}
+    with raising_api_errors():
+        stored = ingest.store_metric_points(found, points, body.total_steps)
     job = Job.objects.get(pk=found.job_id)
     last = found.points.order_by("-step").values_list("step", flat=True).first()
     return {"state": job.state, "stop": job.stop, "stored": stored, "last_step": last}
@@ -116,21 +116,21 @@ def tell_run(request: Any, run: Number, body: Tell) -> Any:
 
 @router.post(f"{RUN}/end", response=RunDetail)
 @in_project(Action.LAUNCH)
-def end_run(request: Any, run: Number, body: Ending) -> Any:
+def end_run(request: Any, run: Number, body: RunEndIn) -> Any:
     """Finish an external run with its final state."""
-    with explained():
+    with raising_api_errors():
         ingest.end(run_of(request.project, run), State(body.state), body.error, body.result)
     return run_of(request.project, run)
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def raising_api_errors() -> Iterator[None]:
     try:
         yield
     except NotOutside as why:
         do = "Create an external run to log to; this run can only be stopped and resumed."
-        raise Refused(409, str(why), "run", do) from None
+        raise ApiError(409, str(why), "run", do) from None
     except InvalidRunData as why:
-        raise Refused(422, str(why), f"body.{why.where}", "Change it and send the request again.") from None
+        raise ApiError(422, str(why), f"body.{why.where}", "Change it and send the request again.") from None
     except InvalidMetadata as why:
-        raise Refused(422, str(why), "body.tags", "Change them and send the request again.") from None
+        raise ApiError(422, str(why), "body.tags", "Change them and send the request again.") from None

@@ -1,4 +1,4 @@
-"""Imports: a file sent in pieces, looked at row by row, read by a job; and the rows that were bad."""
+"""API operations for imports: chunked upload, preview, job, and invalid rows."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from prove_web.accounts.roles import Action
 from prove_web.disk_guard import NoRoom
 from prove_web.trajectories import uploads
 from prove_web.trajectories.import_pages import describe_error as why_not
-from prove_web.trajectories.import_preview import COLUMN, Import, Sample, previewed, sample
+from prove_web.trajectories.import_preview import COLUMN, Import, Sample, preview_rows, sample
 from prove_web.trajectories.import_services import faults_of, launch, read_as, upload_of
 from prove_web.trajectories.uploads import NotTaken, Upload
 from prove_web.trajectories.versions import LONGEST
-from prove_web.trajectories.views.finding import one_of
+from prove_web.trajectories.views.lookup import one_of
 from training_worker.prove.importers.columns import FIELDS
 from training_worker.prove.importers.reader import TITLES
 
-from ..errors import Refused, ill_filled
+from ..errors import ApiError, ill_filled
 from ..paging import Cursor, Limit, Number, Piece, by_place
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .datasets import DATASET, DatasetDetail, reload_dataset
 
 router = Router(tags=["Imports"])
@@ -32,7 +32,7 @@ IMPORT = IMPORTS + "/{uuid:upload}"
 BINARY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
 
 
-class FileIn(Strict):
+class FileIn(StrictSchema):
     name: str = Field(max_length=500)
     size: int = Field(ge=0, le=10**15, description="File size in bytes.")
 
@@ -51,7 +51,7 @@ class UploadOut(Schema):
         return uploads.PIECE
 
 
-class ReadAs(Strict):
+class ReadAs(StrictSchema):
     """How to read the file; omitted options are detected."""
 
     format: str = Field("", max_length=40, description="; ".join(f"{name}: {title}" for name, title in TITLES.items()))
@@ -59,7 +59,8 @@ class ReadAs(Strict):
     columns: dict[str, Annotated[str, Field(max_length=500)]] = Field(
         {},
         max_length=len(FIELDS),
-        description="For tables, the column of " + "; ".join(f"{name}: {told}" for name, told in FIELDS.items()),
+        description="For tables, the column of "
+        + "; ".join(f"{name}: {description}" for name, description in FIELDS.items()),
     )
 
 
@@ -106,7 +107,7 @@ def begin_import(request: Any, body: FileIn) -> Any:
     try:
         return uploads.begin(request.project, body.name, body.size)
     except (NotTaken, NoRoom, OSError) as why:
-        raise Refused(422, why_not(why), "body.size", "Choose another file, or split it.") from None
+        raise ApiError(422, why_not(why), "body.size", "Choose another file, or split it.") from None
 
 
 @router.get(IMPORT, response=UploadOut)
@@ -127,14 +128,16 @@ def send_piece(
     found = upload_of(request.project, upload)
     length = request.headers.get("Content-Length", "")
     if not (length.isascii() and length.isdecimal() and len(length) < 16 and 0 < int(length) <= uploads.PIECE):
-        raise Refused(422, f"A chunk has 1 to {uploads.PIECE:,} bytes.", "body", "Send it as application/octet-stream.")
+        raise ApiError(
+            422, f"A chunk has 1 to {uploads.PIECE:,} bytes.", "body", "Send it as application/octet-stream."
+        )
     if at != found.received:
-        told = f"{found.received:,} bytes have arrived; the chunk must start there."
-        raise Refused(409, told, "query.at", f"Continue at {found.received}.")
+        text = f"{found.received:,} bytes have arrived; the chunk must start there."
+        raise ApiError(409, text, "query.at", f"Continue at {found.received}.")
     try:
         found.add(at, iter(lambda: request.read(1 << 16), b""))
     except (NotTaken, NoRoom, OSError) as why:
-        raise Refused(422, why_not(why), "body", "Read the upload state and continue from there.") from None
+        raise ApiError(422, why_not(why), "body", "Read the upload state and continue from there.") from None
     return found
 
 
@@ -142,8 +145,8 @@ def send_piece(
 @in_project(Action.LAUNCH)
 def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
     """Preview the first rows of a file as they would be imported. Nothing is created."""
-    _, seen, form = looked_at(request.project, upload, body)
-    rows = previewed(seen, form.options)
+    _, seen, form = preview_upload(request.project, upload, body)
+    rows = preview_rows(seen, form.options)
     known = {"format": form.options.format, "unit": seen.unit, "columns": list(map(str, seen.first))}
     return {**known, "chosen": form.options.mapped, "bad": sum(row.what == "bad" for row in rows), "rows": rows}
 
@@ -152,7 +155,7 @@ def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
 @in_project(Action.LAUNCH)
 def start_import(request: Any, upload: UUID, body: StartImport) -> Any:
     """Start the import job that creates a dataset from the file. The job's result and the faults report on the rows."""
-    found, seen, form = looked_at(request.project, upload, body)
+    found, seen, form = preview_upload(request.project, upload, body)
     return reload_dataset(request, launch(request.project, request.user, found, form, seen))
 
 
@@ -163,21 +166,21 @@ def list_import_faults(request: Any, dataset: Number, cursor: Cursor = "", limit
     return by_place(faults_of(one_of(request.project, dataset)), cursor, limit)
 
 
-def looked_at(project: Any, upload: UUID, body: ReadAs) -> tuple[Upload, Sample, Import]:
-    """A file that is here, its first rows, and the form that says how it is read. Raises Refused."""
+def preview_upload(project: Any, upload: UUID, body: ReadAs) -> tuple[Upload, Sample, Import]:
+    """Return an uploaded file, its first rows, and the form of its reading options. Raises Refused."""
     found = upload_of(project, upload)
     if not found.complete:
         missing = f"{found.received:,} of {found.size:,} bytes have arrived."
-        raise Refused(409, missing, "upload", "Upload the rest first.")
+        raise ApiError(409, missing, "upload", "Upload the rest first.")
     seen = sample(found)
     if seen.problem:
-        raise Refused(422, seen.problem, "upload", "Fix the file and upload it again.")
-    told = body.dict(exclude_unset=True)
-    columns = {COLUMN + name: column for name, column in told.pop("columns", {}).items()}
-    form = read_as(found, seen, told | columns)
+        raise ApiError(422, seen.problem, "upload", "Fix the file and upload it again.")
+    options = body.dict(exclude_unset=True)
+    columns = {COLUMN + name: column for name, column in options.pop("columns", {}).items()}
+    form = read_as(found, seen, options | columns)
     if strange := [*columns.keys() - form.fields.keys()]:
         name = strange[0].removeprefix(COLUMN)
-        raise Refused(422, f"Unknown field “{name}”.", "body.columns", f"Choose from {', '.join(FIELDS)}.")
+        raise ApiError(422, f"Unknown field “{name}”.", "body.columns", f"Choose from {', '.join(FIELDS)}.")
     if not form.is_valid():
         raise ill_filled({place(name): said for name, said in form.errors.items()})
     return found, seen, form

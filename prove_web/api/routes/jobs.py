@@ -1,4 +1,4 @@
-"""Jobs: how they stand, the end of their log, what they reported."""
+"""API operations for jobs: state, log, events, stop, resume, and order in the queue."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from prove_web.live.priority import move
 from prove_web.live.views import one_of
 from training_worker.jobs.console import LOG
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Description, Limit, Piece, by_place
 from ..permissions import in_project
-from ..schemas import JobOut, Strict
+from ..schemas import JobOut, StrictSchema
 
 router = Router(tags=["Jobs"])
 JOBS = "/{slug:organisation}/{slug:project}/jobs"
 JOB = JOBS + "/{uuid:job}"
 
 
-class Stop(Strict):
+class Stop(StrictSchema):
     level: Literal["after_step", "now"] = "after_step"
 
 
-class Move(Strict):
+class Move(StrictSchema):
     to: Literal["up", "down", "first", "last"]
 
 
@@ -97,7 +97,7 @@ def stop_job(request: Any, job: UUID, body: Stop) -> Any:
 @in_project(Action.LAUNCH)
 def resume_job(request: Any, job: UUID) -> Any:
     """Resume a job that was stopped, failed or lost."""
-    return resumed(one_of(request.project, job))
+    return resume_or_409(one_of(request.project, job))
 
 
 @router.post(f"{JOB}/move", response=JobOut)
@@ -106,12 +106,12 @@ def move_job(request: Any, job: UUID, body: Move) -> Any:
     """Move a queued job before or after other jobs of this project in its queue."""
     found = one_of(request.project, job)
     if move(found, body.to) < 0:
-        raise Refused(409, f"“{found.title}” is no longer queued.", "job", "Nothing was moved.")
+        raise ApiError(409, f"“{found.title}” is no longer queued.", "job", "Nothing was moved.")
     return one_of(request.project, job)
 
 
-def resumed(job: Job) -> Job:
+def resume_or_409(job: Job) -> Job:
     try:
         return resume(job)
     except NotNow as error:
-        raise Refused(409, str(error), "", "Check the job's state first.") from None
+        raise ApiError(409, str(error), "", "Check the job's state first.") from None

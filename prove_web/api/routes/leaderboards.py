@@ -1,4 +1,4 @@
-"""Evaluations beside each other: two of them task by task, and all of a benchmark in order."""
+"""API operations for paired comparison of evaluations, and for leaderboards."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from django.http import Http404
 from ninja import Query, Router, Schema
 
 from prove_web.accounts.roles import Action
-from prove_web.evaluations.comparing import comparison_of
+from prove_web.evaluations.comparison import comparison_of
 from prove_web.evaluations.leaderboard import entry, names_of, sorted_rows
-from prove_web.evaluations.paired import Flip
+from prove_web.evaluations.paired_comparison import Flip
 from prove_web.evaluations.querysets import evaluation_of
-from prove_web.evaluations.ranking import Standing, boards, ended
+from prove_web.evaluations.ranking import LeaderboardRow, boards, load_finished_evaluations
 from prove_web.evaluations.reports import title_of
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.compare import NotComparable
 from training_worker.prove.benchmarks.registry import KNOWN
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Number
 from ..permissions import in_project
 from .evaluations import EVALUATION
@@ -69,7 +69,7 @@ class EvaluationsCompared(Schema):
 
     before: int
     after: int
-    whole: ComparedPart
+    overall: ComparedPart
     categories: list[ComparedPart]
     gained: list[FlipOut]
     lost: list[FlipOut]
@@ -122,7 +122,7 @@ class Leaderboard(Schema):
     paper: list[PaperRow]
 
 
-class Listed(Schema):
+class LeaderboardSummary(Schema):
     """A benchmark with the top row of its newest leaderboard, and the best of the paper."""
 
     benchmark: str
@@ -141,21 +141,21 @@ def compare_evaluations(request: Any, evaluation: Number, twin: Number) -> Any:
     try:
         found = comparison_of(first, second)
     except NotComparable as why:
-        raise Refused(409, str(why), "twin", "Choose one with the same benchmark, version and settings.") from None
-    told = {name: getattr(found, name) for name in ("whole", "categories", "gained", "lost")}
-    return told | {"before": first.number, "after": second.number}
+        raise ApiError(409, str(why), "twin", "Choose one with the same benchmark, version and settings.") from None
+    fields = {name: getattr(found, name) for name in ("overall", "categories", "gained", "lost")}
+    return fields | {"before": first.number, "after": second.number}
 
 
-@router.get(BOARDS, response=list[Listed])
+@router.get(BOARDS, response=list[LeaderboardSummary])
 @in_project(Action.VIEW)
 def list_leaderboards(request: Any) -> Any:
     """List every benchmark with the best results of the project and of the paper."""
-    found = ended(request.project)
+    found = load_finished_evaluations(request.project)
     entries = [entry(name, [one for one in found if one.benchmark == name]) for name in names_of(found)]
     return [
         {
             "benchmark": one.name,
-            "first": standing(one.first) if one.first else None,
+            "first": serialize_leaderboard_row(one.first) if one.first else None,
             **{name: getattr(one, name) for name in ("title", "about", "evaluations", "paper")},
         }
         for one in entries
@@ -170,27 +170,27 @@ def read_leaderboard(
     sort: Annotated[str, Query(max_length=80, description="Column, such as -overall.")] = "",
 ) -> Any:
     """Return one benchmark's leaderboards by version and settings, and the paper's rows."""
-    found = ended(request.project, benchmark)
+    found = load_finished_evaluations(request.project, benchmark)
     if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
         raise Http404(f"Unknown benchmark {benchmark[:60]!r}, with no evaluations in this project.")
-    shown = [
+    rows = [
         {
             "version": one.version,
             "settings": one.settings,
             "columns": one.columns,
-            "standings": [standing(each) for each in one.standings],
+            "standings": [serialize_leaderboard_row(each) for each in one.standings],
         }
         for one in boards(found, sort)
     ]
     return {
         "benchmark": benchmark,
         "title": title_of(benchmark),
-        "boards": shown,
-        "paper": sorted_rows(published_scores.rows(benchmark), sort),
+        "boards": rows,
+        "paper": sorted_rows(published_scores.list_published_rows(benchmark), sort),
     }
 
 
-def standing(one: Standing) -> dict[str, Any]:
+def serialize_leaderboard_row(one: LeaderboardRow) -> dict[str, Any]:
     made = one.evaluation
     return {
         **{name: getattr(one, name) for name in ("rank", "asked", "of", "baseline")},

@@ -1,4 +1,4 @@
-"""The policies of a project: what `policy` takes when a run or an evaluation is launched."""
+"""API operation for the values of `policy` in launches of runs and evaluations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.evaluations.policies import choices
-from prove_web.experiments.initial_policy import flat, policy_choices
+from prove_web.experiments.initial_policy import flatten_choices, policy_choices
 
 from ..permissions import in_project
 
@@ -30,14 +30,14 @@ class PolicyOut(Schema):
 @in_project(Action.VIEW)
 def list_policies(request: Any) -> Any:
     """List the policies that a run of this project can start from, and those that can be evaluated."""
-    train = {name for name, _ in flat(policy_choices(request.project))}
+    train = {name for name, _ in flatten_choices(policy_choices(request.project))}
     return [
         {"policy": name, "title": title, "group": group, "trains": name in train, "evaluates": True}
-        for group, inner in grouped(choices(request.project))
+        for group, inner in group_choices(choices(request.project))
         for name, title in inner
     ]
 
 
-def grouped(found: list[tuple[str, Any]]) -> list[tuple[str, list[tuple[str, str]]]]:
+def group_choices(found: list[tuple[str, Any]]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Each group with its choices; a choice outside any group is in the group without a name."""
     return [(name, inner) if isinstance(inner, list) else ("", [(name, inner)]) for name, inner in found]

@@ -1,4 +1,4 @@
-"""Projects: those that whoever asks may see, and who that is."""
+"""API operations for the projects of the authenticated user, and for the user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ProjectOut(Schema):
     created_at: datetime
 
 
-class Me(Schema):
+class CurrentUserOut(Schema):
     username: str
     token: str | None
     scopes: list[str]
@@ -35,7 +35,11 @@ class Me(Schema):
 @signed_in
 def list_projects(request: Any) -> Any:
     """List the projects you have access to, with your role in each."""
-    found = Project.objects.of(request.user).select_related("organisation").order_by("organisation__slug", "slug")
+    found = (
+        Project.objects.filter_visible_to(request.user)
+        .select_related("organisation")
+        .order_by("organisation__slug", "slug")
+    )
     if isinstance(request.auth, ApiToken):
         found = found.filter(organisation=request.auth.organisation)
         found = found.filter(pk=request.auth.project_id) if request.auth.project_id else found
@@ -52,7 +56,7 @@ def list_projects(request: Any) -> Any:
     ]
 
 
-@router.get("/me", response=Me)
+@router.get("/me", response=CurrentUserOut)
 @signed_in
 def who_am_i(request: Any) -> Any:
     """Return the authenticated user, and the token's scopes."""

@@ -1,4 +1,4 @@
-"""Review queues: found, made, changed and closed, and the labels that came of them."""
+"""API operations for review queues and their labels."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from prove_web.accounts.roles import Action
 from prove_web.review.blinding import Blind
 from prove_web.review.create_queue import close
 from prove_web.review.forms import NewQueue, QueueForm, as_initial
-from prove_web.review.labels import Narrowed, labels, narrowed
+from prove_web.review.labels import QueueItemFilter, filter_items, labels
 from prove_web.review.models import Queue
 from prove_web.review.progress import standings
-from prove_web.review.queue_form_pages import queue_of, reworked
+from prove_web.review.queue_form_pages import queue_of, update_queue
 from prove_web.review.queue_pages import one_queue
 from prove_web.review.sample_info import describe_sample
 from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, read_schema
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..paging import Cursor, Limit, Number, Piece, by_key
 from ..permissions import in_project
-from ..schemas import Strict, username
-from ..streaming import lines
+from ..schemas import StrictSchema, username
+from ..streaming import stream_json_lines
 
 router = Router(tags=["Review"])
 QUEUES = "/{slug:organisation}/{slug:project}/review"
@@ -51,7 +51,7 @@ Change = body_of(
 )
 
 
-class Closing(Strict):
+class QueueClosure(StrictSchema):
     closed: bool = Field(True, description="false reopens it.")
 
 
@@ -104,7 +104,7 @@ def serialize_queue(queue: Queue, standing: Any) -> dict[str, Any]:
 
 
 def serialize_queue_detail(request: Any, queue: Queue) -> dict[str, Any]:
-    """With its questions; a search for rewards that it was drawn by is told after one's own blind reviews."""
+    """Serialize a queue with its questions; a search by reward stays hidden until the user's blind reviews are done."""
     return serialize_queue(queue, standings([queue])[queue.pk]) | describe_sample(
         queue, Blind(request.user, request.project)
     )
@@ -117,7 +117,7 @@ def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     questions = sent.pop("questions", None)
     start = {name: field.initial for name, field in NewQueue.base_fields.items() if field.initial is not None}
-    form = NewQueue(request.project, posted(start | called(request.project, sent)))
+    form = NewQueue(request.project, build_query_dict(start | queue_form_data(request.project, sent)))
     if not form.is_valid():
         raise ill_filled(form.errors)
     made = queue_of(form, request.user, parse_questions(questions))
@@ -126,8 +126,8 @@ def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     return serialize_queue_detail(request, made)
 
 
-def called(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
-    """What was sent for a queue's form, which knows people by number and not by name."""
+def queue_form_data(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
+    """Convert the body to the data of the queue form, which identifies people by id instead of by name."""
     if (people := sent.get("people")) is None:
         return sent
     numbers = dict(project.organisation.memberships.values_list("user__username", "user"))
@@ -141,7 +141,7 @@ def parse_questions(questions: Any) -> LabelSchema:
     try:
         return read_schema({"questions": questions})
     except BadSchema as why:
-        raise Refused(422, str(why), "body.questions", "Fix the question.") from None
+        raise ApiError(422, str(why), "body.questions", "Fix the question.") from None
 
 
 @router.get(QUEUE, response=QueueDetail)
@@ -159,19 +159,19 @@ def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ign
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     questions = sent.pop("questions", None)
     if questions is not None and found.items.filter(reviews__isnull=False).exists():
-        told_so = "This queue has answers, so its questions can't be changed."
-        raise Refused(409, told_so, "body.questions", "Create another queue.")
+        problem = "This queue has answers, so its questions can't be changed."
+        raise ApiError(409, problem, "body.questions", "Create another queue.")
     schema = read_schema(found.schema) if questions is None else parse_questions(questions)
-    form = QueueForm(request.project, posted(as_initial(found) | called(request.project, sent)))
+    form = QueueForm(request.project, build_query_dict(as_initial(found) | queue_form_data(request.project, sent)))
     if not form.is_valid():
         raise ill_filled(form.errors)
-    reworked(found, form, request.user, schema)
+    update_queue(found, form, request.user, schema)
     return serialize_queue_detail(request, one_queue(request.project, queue))
 
 
 @router.post(f"{QUEUE}/close", response=QueueDetail)
 @in_project(Action.LAUNCH)
-def close_queue(request: Any, queue: Number, body: Closing) -> Any:
+def close_queue(request: Any, queue: Number, body: QueueClosure) -> Any:
     """Close a queue for further answers, or reopen it; drafts are kept."""
     found = one_queue(request.project, queue)
     if body.closed != (found.closed_at is not None):
@@ -192,9 +192,9 @@ def export_labels(
     """Export each complete or skipped review of a queue as JSON lines."""
     found = one_queue(request.project, queue)
     blind = Blind(request.user, request.project)
-    left = narrowed(found, Narrowed(state, verdict, reviewer, q), blind)
+    left = filter_items(found, QueueItemFilter(state, verdict, reviewer, q), blind)
     if left.fault:
-        raise Refused(422, left.fault, "query.q", "Change the query.")
+        raise ApiError(422, left.fault, "query.q", "Change the query.")
     name = f"labels-{request.project.slug}-{found.number}.jsonl"
     audit.note(None, "exported", found, request.organisation, labels=name)
-    return lines(labels(found, left.rows, blind), name)
+    return stream_json_lines(labels(found, left.rows, blind), name)

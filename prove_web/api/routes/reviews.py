@@ -1,4 +1,4 @@
-"""Reviewing: the items of a queue, which of them comes next, and what one answers."""
+"""API operations for the items of a review queue and their reviews."""
 
 from __future__ import annotations
 
@@ -10,23 +10,32 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.review.acceptance import Drifted, NotChecked
+from prove_web.review.acceptance import NotChecked, ReplayDriftError
 from prove_web.review.annotation_targets import Shape, shape_of
 from prove_web.review.answer_forms import read, values
 from prove_web.review.assignment import next_item, take
 from prove_web.review.blinding import Blind
 from prove_web.review.item_page import item_of, refusal
-from prove_web.review.labels import Narrowed, narrowed
+from prove_web.review.labels import QueueItemFilter, filter_items
 from prove_web.review.models import Item, Queue, Review
 from prove_web.review.queue_pages import one_queue
-from prove_web.review.reviewing import Refused as NotTaken
-from prove_web.review.reviewing import SaveResult, Stale, Submission, finish, mine, save_draft, skip, undo
+from prove_web.review.review_services import ReviewError as NotTaken
+from prove_web.review.review_services import (
+    SaveResult,
+    Stale,
+    Submission,
+    finish,
+    get_user_review,
+    save_draft,
+    skip,
+    undo,
+)
 from prove_web.review.schema import read_schema
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Limit, Number, Piece, by_key
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 from .queues import QUEUE, STATES
 
 router = Router(tags=["Review"])
@@ -69,7 +78,7 @@ class ItemDetail(ItemOut):
     others: list[ReviewOut]
 
 
-class Said(Strict):
+class ReviewIn(StrictSchema):
     """Answers by question name. `revision` is the revision of the review being overwritten; 0 for a new one."""
 
     answers: dict[str, Answer] = Field({}, max_length=40)
@@ -85,7 +94,7 @@ class Said(Strict):
     action: Literal["finish", "draft", "skip"] = "finish"
 
 
-class Submitted(Schema):
+class SavedReviewOut(Schema):
     """`extra`: the review exceeds the required number, so it does not affect the result."""
 
     review: ReviewOut
@@ -99,17 +108,19 @@ def list_items(request: Any, queue: Number, state: STATES = "", cursor: Cursor =
     """List the items of a queue in order; in a blind queue, verdicts are hidden until your own review is complete."""
     found = one_queue(request.project, queue)
     blind = Blind(request.user, request.project)
-    rows = narrowed(found, Narrowed(state), blind).rows.select_related("trajectory__dataset")
+    rows = filter_items(found, QueueItemFilter(state), blind).rows.select_related("trajectory__dataset")
     rows = rows.defer("trajectory__record", "trajectory__rollout")
     page = by_key(rows, "position", cursor, limit, downwards=False)
     own = Review.objects.filter(item__in=[item.pk for item in page["items"]], reviewer=request.user, adjudicates=False)
     reviews = {review.item_id: review for review in own}
-    waiting = blind.among(item.trajectory_id for item in page["items"])
-    return page | {"items": [line(found, item, reviews.get(item.pk), waiting) for item in page["items"]]}
+    waiting = blind.find_hidden_ids(item.trajectory_id for item in page["items"])
+    return page | {
+        "items": [serialize_review_item(found, item, reviews.get(item.pk), waiting) for item in page["items"]]
+    }
 
 
-def line(queue: Queue, item: Item, own: Review | None, waiting: Collection[int]) -> dict[str, Any]:
-    """An item in a list; `waiting` are the trajectories of which one may not know yet what others say."""
+def serialize_review_item(queue: Queue, item: Item, own: Review | None, waiting: Collection[int]) -> dict[str, Any]:
+    """Serialize an item of a list; `waiting` are the trajectories whose reviews are still hidden from the user."""
     item.queue = queue
     return {
         "position": item.position,
@@ -129,11 +140,11 @@ def next_to_review(request: Any, queue: Number, after: Annotated[int, Query(ge=0
     found = one_queue(request.project, queue)
     item = next_item(found, request.user, after)
     waiting = waiting_of(request, item) if item else ()
-    return line(found, item, mine(item, request.user), waiting) if item else None
+    return serialize_review_item(found, item, get_user_review(item, request.user), waiting) if item else None
 
 
 def waiting_of(request: Any, item: Item) -> set[int]:
-    return Blind(request.user, request.project).among([item.trajectory_id])
+    return Blind(request.user, request.project).find_hidden_ids([item.trajectory_id])
 
 
 @router.get(ITEM, response=ItemDetail)
@@ -141,13 +152,13 @@ def waiting_of(request: Any, item: Item) -> set[int]:
 def read_item(request: Any, queue: Number, position: Number) -> Any:
     """Return one item: its questions, your own review, and, if you may see them, other reviews."""
     item = item_of(request, queue, position)
-    own, shape = mine(item, request.user), shape_of(item.trajectory)
+    own, shape = get_user_review(item, request.user), shape_of(item.trajectory)
     done = own is not None and own.state == Review.State.DONE
     if not done:
         take(item, request.user)
     complete = item.reviews.filter(state=Review.State.DONE).exclude(reviewer=request.user).select_related("reviewer")
     waiting = waiting_of(request, item)
-    return line(item.queue, item, own, waiting) | {
+    return serialize_review_item(item.queue, item, own, waiting) | {
         "turns": [{"number": one.number, "text": one.text} for one in shape.turns],
         "calls": [{"number": one.number, "tool": one.tool, "arguments": one.arguments} for one in shape.calls],
         "mine": own,
@@ -155,45 +166,45 @@ def read_item(request: Any, queue: Number, position: Number) -> Any:
     }
 
 
-@router.put(f"{ITEM}/review", response=Submitted)
+@router.put(f"{ITEM}/review", response=SavedReviewOut)
 @in_project(Action.ANNOTATE)
-def submit_review(request: Any, queue: Number, position: Number, body: Said) -> Any:
+def submit_review(request: Any, queue: Number, position: Number, body: ReviewIn) -> Any:
     """Complete your review of an item, save it as a draft, or skip the item. 409 if it was saved elsewhere."""
     item = item_of(request, queue, position)
     given = build_submission(item, shape_of(item.trajectory), body)
     try:
         if body.action == "draft":
-            kept = save_draft(item, request.user, given)
+            saved = save_draft(item, request.user, given)
         elif body.action == "skip":
-            kept = skip(item, request.user, given)
+            saved = skip(item, request.user, given)
         else:
-            kept = finish(item, request.user, given, body.reason)
-    except (NotTaken, Drifted, NotChecked) as why:
-        raise not_taken(why) from None
-    return submitted(kept)
+            saved = finish(item, request.user, given, body.reason)
+    except (NotTaken, ReplayDriftError, NotChecked) as why:
+        raise refuse_review(why) from None
+    return serialize_saved_review(saved)
 
 
-def submitted(kept: SaveResult) -> dict[str, Any]:
-    state = Item.objects.values_list("state", flat=True).get(pk=kept.review.item_id)
-    return {"review": kept.review, "extra": kept.extra, "state": state}
+def serialize_saved_review(saved: SaveResult) -> dict[str, Any]:
+    state = Item.objects.values_list("state", flat=True).get(pk=saved.review.item_id)
+    return {"review": saved.review, "extra": saved.extra, "state": state}
 
 
-def build_submission(item: Item, shape: Shape, body: Said) -> Submission:
-    """The body as the page's form would have sent it, so that it is checked by the same code."""
-    whole: dict[str, Any] = {**body.answers}
+def build_submission(item: Item, shape: Shape, body: ReviewIn) -> Submission:
+    """Convert the body to what the page's form sends, so that the same code validates it."""
+    answers: dict[str, Any] = {**body.answers}
     for group in ("turns", "calls", "corrected"):
-        whole[group] = {str(number): told for number, told in getattr(body, group).items()}
-    fields = values(whole) | {"comment": [body.comment]}
+        answers[group] = {str(number): answer for number, answer in getattr(body, group).items()}
+    fields = values(answers) | {"comment": [body.comment]}
     return Submission(read(read_schema(item.queue.schema), shape, fields), body.revision, body.seconds)
 
 
-def not_taken(why: NotTaken | Drifted | NotChecked) -> Refused:
-    """Why a review was not taken: 422 with what is wrong in it, 409 where something else was saved."""
+def refuse_review(why: NotTaken | ReplayDriftError | NotChecked) -> ApiError:
+    """Return the error for a rejected review: 422 if it is invalid, 409 if another version was saved."""
     refused = refusal(why)
     faults = {f"body.{name}" if name else "body": text for name, text in refused.faults.items()}
-    do = "Give a reason to accept it anyway, or choose another verdict." if isinstance(why, Drifted) else ""
+    do = "Give a reason to accept it anyway, or choose another verdict." if isinstance(why, ReplayDriftError) else ""
     do = do or ("Read the item again and send its revision." if isinstance(why, Stale) else "Change the review.")
-    return Refused(refused.status, refused.fault, next(iter(faults), "body"), do, faults)
+    return ApiError(refused.status, refused.fault, next(iter(faults), "body"), do, faults)
 
 
 @router.post(f"{ITEM}/undo", response=ReviewOut)
@@ -203,4 +214,4 @@ def undo_review(request: Any, queue: Number, position: Number) -> Any:
     try:
         return undo(item_of(request, queue, position), request.user)
     except NotTaken as why:
-        raise not_taken(why) from None
+        raise refuse_review(why) from None

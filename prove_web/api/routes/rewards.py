@@ -1,4 +1,4 @@
-"""Rewards that the team gave a name, which a launch takes as `"reward_preset": "saved-4"`."""
+"""API operations for saved rewards; a launch takes one as `"reward_preset": "saved-4"`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from prove_web.accounts.roles import Action
 from prove_web.experiments.defaults import REWARD
 from prove_web.experiments.models import SavedReward
 from prove_web.experiments.saved_rewards import key, save
-from prove_web.experiments.what_if.params import within
+from prove_web.experiments.what_if.params import validate_reward_limits
 from training_worker.prove.reward import BadReward, read_reward
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Key, Limit, Piece, by_key
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 
 router = Router(tags=["Rewards"])
 REWARDS = "/{slug:organisation}/{slug:project}/rewards"
@@ -48,7 +48,7 @@ class RewardOut(Schema):
         return username(reward.made_by)
 
 
-class RewardIn(Strict):
+class RewardIn(StrictSchema):
     name: str = Field(max_length=500)
     config: dict[str, Any] = Field(
         max_length=40, description="The weights that differ from the paper's, named as in `config` of `GET /what-if`."
@@ -71,13 +71,13 @@ def list_rewards(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
 def save_reward(request: Any, body: RewardIn) -> Any:
     """Save a reward under a name; the launch form then offers it."""
     try:
-        config = within(read_reward(body.config))
+        config = validate_reward_limits(read_reward(body.config))
     except BadReward as why:
-        raise Refused(422, str(why), "body.config", "Change this weight.") from None
+        raise ApiError(422, str(why), "body.config", "Change this weight.") from None
     try:
         return save(request.project, request.user, body.name, config)
     except BadReward as why:
-        raise Refused(422, str(why), "body.name", "Choose another name or other weights.") from None
+        raise ApiError(422, str(why), "body.name", "Choose another name or other weights.") from None
 
 
 @router.delete(f"{REWARDS}/{{int:reward}}", response=RewardRemoved)

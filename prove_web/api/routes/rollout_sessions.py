@@ -1,4 +1,4 @@
-"""A rollout gone on with: its world opened as a session, and what it would have earned with another call."""
+"""API operations for rollouts in live worlds: open as a session, and edit a call."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.reward_config import scored_at
 from prove_web.experiments.rollouts import NoRollouts, examples_of, rollout_of
-from prove_web.experiments.session_pages import opened
+from prove_web.experiments.session_pages import open_rollout_session
 from prove_web.servers.session_from_trajectory import NoWorld
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Number
 from ..permissions import in_project
 from .run_metrics import Step
 from .runs import RUN
 from .session_trajectories import OpenFrom
 from .sessions import SessionOut
-from .trajectories import EditBody, WhatIf, edited
+from .trajectories import EditBody, WhatIf, score_edit
 
 router = Router(tags=["Metrics and rollouts"])
 ROLLOUT = f"{RUN}/rollouts/{{int:step}}/{{int:index}}"
@@ -41,11 +41,11 @@ class RolloutOpened(Schema):
 def open_rollout(request: Any, run: Number, step: Step, index: Number, body: OpenFrom) -> Any:
     """Open a rollout as a live session: at its initial state, or after a number of its calls."""
     try:
-        made = opened(request.user, run_of(request.project, run), step, index, body.calls)
+        made = open_rollout_session(request.user, run_of(request.project, run), step, index, body.calls)
     except NoRollouts as why:
         raise Http404(str(why)) from None
     except NoWorld as why:
-        raise Refused(409, str(why), "index", "Choose another rollout.") from None
+        raise ApiError(409, str(why), "index", "Choose another rollout.") from None
     return made
 
 
@@ -62,6 +62,6 @@ def edit_rollout(request: Any, run: Number, step: Step, index: Number, body: Edi
         raise Http404(f"This step has no rollout {index}.")
     example = examples_of(found, [rollout.example]).get(rollout.example)
     if example is None:
-        told = "The example of this rollout is no longer in the dataset, so it can't be replayed."
-        raise Refused(409, told, "index", "Choose another rollout.")
-    return edited(example, rollout, scored_at(found, step), body)
+        text = "The example of this rollout is no longer in the dataset, so it can't be replayed."
+        raise ApiError(409, text, "index", "Choose another rollout.")
+    return score_edit(example, rollout, scored_at(found, step), body)

@@ -1,4 +1,4 @@
-"""What a run will take before it is launched: the launch form's forecast, and a trial of a few prompts."""
+"""API operations for estimates before a launch: the forecast, and a dry run with a few prompts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from prove_web.experiments import dry_run
 from prove_web.experiments.api_form import NotThere, filled_form
 from prove_web.experiments.dry_run import Trial
 from prove_web.experiments.forms import RunForm
-from prove_web.experiments.launching import build_launch_preview
 from prove_web.experiments.models import RunKind
+from prove_web.experiments.run_launch import build_launch_preview
 
-from ..errors import Refused, ill_filled
+from ..errors import ApiError, ill_filled
 from ..permissions import in_project
 from ..schemas import JobOut
 from .runs import RUNS, Launch
@@ -68,16 +68,20 @@ class Forecast(Schema):
 @in_project(Action.LAUNCH)
 def forecast_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Estimate a run with these settings: rollouts, minutes, tokens, memory, disk. Nothing is launched."""
-    told = build_launch_preview(checked(request.project, body))
-    rest = {"figures": told.get("figures", []), "differences": told.get("differences", []), "trial": told.get("trial")}
-    return {"line": told["forecast"], **rest}
+    preview = build_launch_preview(validate_launch(request.project, body))
+    rest = {
+        "figures": preview.get("figures", []),
+        "differences": preview.get("differences", []),
+        "trial": preview.get("trial"),
+    }
+    return {"line": preview["forecast"], **rest}
 
 
 @router.post(f"{RUNS}/trial", response={201: TrialOut})
 @in_project(Action.LAUNCH)
 def try_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Start a dry run of one step with a few prompts; an existing dry run of these settings is returned."""
-    form = checked(request.project, body)
+    form = validate_launch(request.project, body)
     can_be_tried(form)
     return dry_run.begin(request.project, request.user, form.spec)
 
@@ -86,21 +90,21 @@ def try_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
 @in_project(Action.LAUNCH)
 def stop_trial(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Stop the dry run of these settings."""
-    form = checked(request.project, body)
+    form = validate_launch(request.project, body)
     can_be_tried(form)
     dry_run.end(request.project, form.spec)
     found = dry_run.trial_of(request.project, form.spec)
     if found is None:
-        raise Refused(409, "There is no dry run with these settings.", "body", "Start a dry run first.")
+        raise ApiError(409, "There is no dry run with these settings.", "body", "Start a dry run first.")
     return found
 
 
-def checked(project: Any, body: Any) -> RunForm:
-    """The launch form, whose name may be missing. Raises Refused."""
+def validate_launch(project: Any, body: Any) -> RunForm:
+    """Return the valid launch form; its name may be missing. Raises Refused."""
     try:
         form = filled_form(project, {"name": "Forecast", **body.dict(exclude_unset=True)})
     except NotThere as why:
-        raise Refused(422, str(why), f"body.{why.field}", "Choose another one.") from None
+        raise ApiError(422, str(why), f"body.{why.field}", "Choose another one.") from None
     if not form.is_valid():
         raise ill_filled(form.errors)
     return form
@@ -109,4 +113,4 @@ def checked(project: Any, body: Any) -> RunForm:
 def can_be_tried(form: RunForm) -> None:
     if form.cleaned_data["kind"] != RunKind.GRPO:
         do = "Request its estimate instead."
-        raise Refused(422, "Dry runs are only available for GRPO, since they sample rollouts.", "body.kind", do)
+        raise ApiError(422, "Dry runs are only available for GRPO, since they sample rollouts.", "body.kind", do)

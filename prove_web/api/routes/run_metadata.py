@@ -1,4 +1,4 @@
-"""What people make of a run beside its numbers: tags, a pin, notes; its name, its baseline, and that it is put away."""
+"""API operations for the metadata of a run: tags, pin, notes, name, baseline, and archiving."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from prove_web.experiments import run_metadata
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.run_metadata import InvalidMetadata, NotesDiffer
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Number
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .runs import RUN, RunDetail
 
 router = Router(tags=["Runs"])
 Tags = list[Annotated[str, Field(max_length=200)]]
 
 
-class Marks(Strict):
+class Marks(StrictSchema):
     """Omitted fields stay unchanged."""
 
     tags: Tags | None = Field(None, max_length=200, description="Replaces all tags.")
@@ -33,7 +33,7 @@ class Marks(Strict):
     pinned: bool | None = None
 
 
-class RunUpdate(Strict):
+class RunUpdate(StrictSchema):
     """Omitted fields stay unchanged."""
 
     name: str | None = Field(None, max_length=500)
@@ -41,7 +41,7 @@ class RunUpdate(Strict):
     base: int | None = Field(None, description="Number of the baseline run; null for none.")
 
 
-class Written(Strict):
+class NotesIn(StrictSchema):
     text: str = Field(max_length=50_000)
     revision: str = Field(max_length=40, description="Revision of the notes being replaced.")
 
@@ -56,7 +56,7 @@ class Notes(Schema):
 def mark_run(request: Any, run: Number, body: Marks) -> Any:
     """Tag and pin a run."""
     found = run_of(request.project, run)
-    with explained("body.tags"):
+    with refusing_invalid("body.tags"):
         if body.tags is not None:
             run_metadata.set_tags(found, body.tags)
         if body.add or body.remove:
@@ -70,15 +70,15 @@ def mark_run(request: Any, run: Number, body: Marks) -> Any:
 @in_project(Action.LAUNCH)
 def keep_run(request: Any, run: Number, body: RunUpdate) -> Any:
     """Rename, archive or unarchive a run, or set its baseline."""
-    found, told = run_of(request.project, run), body.dict(exclude_unset=True)
+    found, changes = run_of(request.project, run), body.dict(exclude_unset=True)
     base = run_of(request.project, body.base) if body.base is not None else None
     if body.name is not None:
-        with explained("body.name"):
+        with refusing_invalid("body.name"):
             run_metadata.rename(found, body.name)
     if body.archived is not None:
         run_metadata.archive(found, body.archived)
-    if "base" in told:
-        with explained("body.base"):
+    if "base" in changes:
+        with refusing_invalid("body.base"):
             run_metadata.set_base(found, base)
     return run_of(request.project, run)
 
@@ -93,24 +93,24 @@ def read_notes(request: Any, run: Number) -> Any:
 
 @router.put(f"{RUN}/notes", response=Notes)
 @in_project(Action.ANNOTATE)
-def write_notes(request: Any, run: Number, body: Written) -> Any:
+def write_notes(request: Any, run: Number, body: NotesIn) -> Any:
     """Replace the notes of a run at a revision; 409 if they changed in the meantime."""
     found = run_of(request.project, run)
     try:
-        with explained("body.text"):
+        with refusing_invalid("body.text"):
             run_metadata.write_notes(found, body.text, body.revision)
     except NotesDiffer as why:
         do = f"Read them again (now at revision {why.revision}) and merge both versions."
-        raise Refused(409, "The notes were changed in the meantime.", "body.revision", do) from None
+        raise ApiError(409, "The notes were changed in the meantime.", "body.revision", do) from None
     return {"text": found.notes, "revision": run_metadata.revision_of(found.notes)}
 
 
 @contextmanager
-def explained(where: str) -> Iterator[None]:
-    """What cannot be kept, said as the API says things. NotesDiffer is left to who asks for it."""
+def refusing_invalid(where: str) -> Iterator[None]:
+    """Convert validation errors to API errors. NotesDiffer passes through."""
     try:
         yield
     except NotesDiffer:
         raise
     except InvalidMetadata as why:
-        raise Refused(422, str(why), where, "Change it and send the request again.") from None
+        raise ApiError(422, str(why), where, "Change it and send the request again.") from None

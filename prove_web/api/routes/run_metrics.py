@@ -1,4 +1,4 @@
-"""What a run left behind: its metrics, rollouts and checkpoints."""
+"""API operations for the metrics, rollouts and checkpoints of a run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from prove_web.accounts import audit
 from prove_web.accounts.roles import Action
 from prove_web.experiments.checkpoints import checkpoints
 from prove_web.experiments.detail import run_of, sent_checkpoint
-from prove_web.experiments.exporting import points_of, rollouts_of
 from prove_web.experiments.metric_api import BadQuery, metrics_of
 from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.rollouts import NoRollouts, groups_of, rollout_of
+from prove_web.experiments.run_export import points_of, rollouts_of
 from prove_web.experiments.search import Query as Sought
 from prove_web.experiments.search import SearchResults
 from training_worker.prove.trajectory import dumps
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Limit, Number, Piece, by_place
 from ..permissions import in_project
 from ..schemas import ADVANTAGE
-from ..streaming import lines
+from ..streaming import stream_json_lines
 from .runs import RUN
 
 router = Router(tags=["Metrics and rollouts"])
@@ -90,12 +90,12 @@ class CheckpointOut(Schema):
 
 @router.get(f"{RUN}/metrics", response=Metrics)
 @in_project(Action.VIEW)
-def read_metrics(request: Any, run: Number, asked: Query[MetricsQuery]) -> Any:
+def read_metrics(request: Any, run: Number, query: Query[MetricsQuery]) -> Any:
     """Return a run's metrics at any resolution."""
     try:
         return metrics_of(run_of(request.project, run), request.GET)
     except BadQuery as error:
-        raise Refused(422, str(error), "query", "Change the query.") from None
+        raise ApiError(422, str(error), "query", "Change the query.") from None
 
 
 @router.get(f"{RUN}/points")
@@ -104,7 +104,7 @@ def export_points(request: Any, run: Number, source: Literal["points", "held_out
     """Export every point of a run with all its metrics as JSON lines."""
     found = run_of(request.project, run)
     table = found.held_out.all() if source == "held_out" else found.points.all()
-    return lines(points_of(table), f"run-{run}-{source}.jsonl")
+    return stream_json_lines(points_of(table), f"run-{run}-{source}.jsonl")
 
 
 @router.get(f"{RUN}/rollouts", response=Piece[Hit])
@@ -120,10 +120,10 @@ def find_rollouts(
     limit: Limit = 50,
 ) -> Any:
     """Search the rollouts of a run over all steps."""
-    query = Sought.of(q)
+    query = Sought.parse_text(q)
     if query.strange:
         do = "Use tool:, end:, example:, and reward, advantage, step, calls, failed, tokens with < <= = >= >."
-        raise Refused(422, f"Unknown search term: {' '.join(query.strange)[:200]}", "query.q", do)
+        raise ApiError(422, f"Unknown search term: {' '.join(query.strange)[:200]}", "query.q", do)
     return by_place(SearchResults(run_of(request.project, run), query, order), cursor, limit)
 
 
@@ -136,7 +136,7 @@ def export_rollouts(
     found = run_of(request.project, run)
     steps = [step for step in StoredRun(found).steps() if first <= step and (last is None or step <= last)]
     audit.note(None, "exported", found, request.organisation, rollouts=f"{len(steps)} steps")
-    return lines(rollouts_of(found, steps), f"run-{run}-rollouts.jsonl")
+    return stream_json_lines(rollouts_of(found, steps), f"run-{run}-rollouts.jsonl")
 
 
 @router.get(f"{RUN}/rollouts/{{int:step}}", response=list[Group])

@@ -1,4 +1,4 @@
-"""Training runs: found, launched, cloned, stopped, resumed and described."""
+"""API operations for training runs: list, launch, clone, stop and resume."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from prove_web.experiments.api_form import NotThere, filled_form
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.evaluation import outcomes
 from prove_web.experiments.forms import RunForm
-from prove_web.experiments.launching import launch
 from prove_web.experiments.models import Run
-from prove_web.experiments.querysets import measured
+from prove_web.experiments.querysets import annotate_runs
 from prove_web.experiments.reward_scale import in_words
+from prove_web.experiments.run_launch import launch
 from prove_web.experiments.table import rows
 from prove_web.experiments.table.columns import column
 from prove_web.experiments.table.params import parse_params
 from prove_web.live.jobs import request_stop
 from training_worker.prove.event_data import readable
 
-from ..errors import Refused, ill_filled
+from ..errors import ApiError, ill_filled
 from ..form_schemas import body_of
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
 from ..permissions import in_project
 from ..schemas import JobOut, username
-from .jobs import Stop, resumed
+from .jobs import Stop, resume_or_409
 
 router = Router(tags=["Runs"])
 RUNS = "/{slug:organisation}/{slug:project}/runs"
@@ -144,12 +144,12 @@ def list_runs(request: Any, wanted: Query[RunsWanted], cursor: Cursor = "", limi
     found, sought = rows.filter_runs(request.project, parse_params(wanted.dict()))
     if sought.fault:
         where = f"query.q, character {sought.fault.at + 1}"
-        raise Refused(422, sought.fault.message, where, "Change the query at this position.")
+        raise ApiError(422, sought.fault.message, where, "Change the query at this position.")
     if not wanted.sort:
-        return by_key(measured(found), "number", cursor, limit)
+        return by_key(annotate_runs(found), "number", cursor, limit)
     if column(wanted.sort.removeprefix("-")) is None:
-        raise Refused(422, f"Unknown column “{wanted.sort}”.", "query.sort", "Choose another one.")
-    return by_place(measured(rows.ordered(found, wanted.sort)), cursor, limit)
+        raise ApiError(422, f"Unknown column “{wanted.sort}”.", "query.sort", "Choose another one.")
+    return by_place(annotate_runs(rows.order_runs(found, wanted.sort)), cursor, limit)
 
 
 @router.post(RUNS, response={201: RunDetail})
@@ -161,7 +161,7 @@ def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
         try:
             form = filled_form(request.project, body.dict(exclude_unset=True))
         except NotThere as why:
-            raise Refused(422, str(why), f"body.{why.field}", "Choose another one.") from None
+            raise ApiError(422, str(why), f"body.{why.field}", "Choose another one.") from None
         if not form.is_valid():
             raise ill_filled(form.errors)
         run = launch(request.project, request.user, form)
@@ -187,7 +187,7 @@ def stop_run(request: Any, run: Number, body: Stop) -> Any:
 @in_project(Action.LAUNCH)
 def resume_run(request: Any, run: Number) -> Any:
     """Resume a run that was stopped, failed or lost, from its newest checkpoint."""
-    resumed(run_of(request.project, run).job)
+    resume_or_409(run_of(request.project, run).job)
     return run_of(request.project, run)
 
 

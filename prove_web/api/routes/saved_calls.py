@@ -1,4 +1,4 @@
-"""Saved calls: tools with arguments that a team keeps under names, to be called again in any session."""
+"""API operations for saved calls: tools with arguments, named by the team, for use in any session."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from prove_web.accounts.roles import Action
 from prove_web.servers import saved_calls
 from prove_web.servers.models import SavedCall
 from prove_web.servers.saved_calls import NotSaved
-from prove_web.servers.views.sessions import of
+from prove_web.servers.views.sessions import get_session_or_404
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..models import ApiToken
 from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 from .sessions import SESSION
 
 router = Router(tags=["Sessions"])
@@ -43,7 +43,7 @@ class SavedOut(Schema):
         return username(saved.made_by)
 
 
-class CallName(Strict):
+class CallName(StrictSchema):
     name: str = Field(max_length=500)
 
 
@@ -64,7 +64,7 @@ def list_saved_calls(
     limit: Limit = 50,
 ) -> Any:
     """List the team's saved calls by name."""
-    rows = of_team(request).order_by("name", "pk")
+    rows = team_saved_calls(request).order_by("name", "pk")
     return by_place(rows.filter(tool=tool) if tool else rows, cursor, limit)
 
 
@@ -72,10 +72,10 @@ def list_saved_calls(
 @in_project(Action.ANNOTATE)
 def save_call(request: Any, session: Key, body: SaveCall) -> Any:
     """Save a call of a session for the team."""
-    made = of(request, session).calls.filter(position=body.position).first()
+    made = get_session_or_404(request, session).calls.filter(position=body.position).first()
     if made is None:
-        raise Refused(422, "Call not found in this session.", "body.position", "Choose one of its calls.")
-    with explained():
+        raise ApiError(422, "Call not found in this session.", "body.position", "Choose one of its calls.")
+    with raising_api_errors():
         return saved_calls.save(request.organisation, request.user, made, body.name)
 
 
@@ -83,8 +83,8 @@ def save_call(request: Any, session: Key, body: SaveCall) -> Any:
 @in_project(Action.ANNOTATE)
 def rename_saved_call(request: Any, saved: Key, body: CallName) -> Any:
     """Rename a saved call."""
-    found = saved_of(request, saved)
-    with explained():
+    found = get_saved_call(request, saved)
+    with raising_api_errors():
         found.name = saved_calls.rename(found, body.name)
     return found
 
@@ -93,27 +93,27 @@ def rename_saved_call(request: Any, saved: Key, body: CallName) -> Any:
 @in_project(Action.ANNOTATE)
 def remove_saved_call(request: Any, saved: Key) -> Any:
     """Delete a saved call."""
-    saved_of(request, saved).delete()
+    get_saved_call(request, saved).delete()
     return {"removed": saved}
 
 
-def of_team(request: Any) -> QuerySet[SavedCall]:
-    """Those of all its projects, which a token for one of them does not reach. Raises Refused."""
+def team_saved_calls(request: Any) -> QuerySet[SavedCall]:
+    """Return the saved calls of all the team's projects; a project token is refused. Raises Refused."""
     if isinstance(request.auth, ApiToken) and request.auth.project_id:
-        told = "Saved calls belong to all projects of the team; this token is limited to one project."
-        raise Refused(403, told, "Authorization", "Use a token for all projects.")
+        text = "Saved calls belong to all projects of the team; this token is limited to one project."
+        raise ApiError(403, text, "Authorization", "Use a token for all projects.")
     return SavedCall.objects.filter(organisation=request.organisation).select_related("made_by")
 
 
-def saved_of(request: Any, saved: int) -> SavedCall:
+def get_saved_call(request: Any, saved: int) -> SavedCall:
     """Raises Http404, Refused."""
-    found: SavedCall = get_object_or_404(of_team(request), pk=saved)
+    found: SavedCall = get_object_or_404(team_saved_calls(request), pk=saved)
     return found
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def raising_api_errors() -> Iterator[None]:
     try:
         yield
     except NotSaved as why:
-        raise Refused(422, str(why), "body.name", "Choose another name.") from None
+        raise ApiError(422, str(why), "body.name", "Choose another name.") from None

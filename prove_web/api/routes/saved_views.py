@@ -1,4 +1,4 @@
-"""Views: a search of trajectories or a table of runs, kept under a name for the team."""
+"""API operations for saved views: named searches of trajectories and tables of runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from prove_web.accounts.saved_views import SavedViewError
 from prove_web.experiments.table.params import parse_params
 from prove_web.trajectories.list_params import address
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 
 router = Router(tags=["Views"])
 VIEWS = "/{slug:organisation}/{slug:project}/views"
@@ -29,7 +29,7 @@ VIEW = VIEWS + "/{int:view}"
 Page = Literal["trajectories", "runs"]
 ADDRESSES: dict[str, Callable[[Mapping[str, str]], str]] = {
     "trajectories": address,
-    "runs": lambda told: parse_params(told).address,
+    "runs": lambda query: parse_params(query).address,
 }
 
 
@@ -52,7 +52,7 @@ class ViewOut(Schema):
         return username(view.made_by)
 
 
-class ViewIn(Strict):
+class ViewIn(StrictSchema):
     page: Page
     name: str = Field(max_length=500)
     asks: dict[str, Annotated[str, Field(max_length=2_000)]] = Field(
@@ -60,7 +60,7 @@ class ViewIn(Strict):
     )
 
 
-class Renamed(Strict):
+class ViewName(StrictSchema):
     name: str = Field(max_length=500)
 
 
@@ -84,18 +84,18 @@ def keep_view(request: Any, body: ViewIn) -> Any:
         query = ADDRESSES[body.page](body.asks)
         return saved_views.store(request.project, request.user, body.page, body.name.strip(), query)
     except SavedViewError as why:
-        raise Refused(422, str(why), "body.name", "Choose another name.") from None
+        raise ApiError(422, str(why), "body.name", "Choose another name.") from None
 
 
 @router.post(f"{VIEW}/rename", response=ViewOut)
 @in_project(Action.ANNOTATE)
-def rename_view(request: Any, view: Key, body: Renamed) -> Any:
+def rename_view(request: Any, view: Key, body: ViewName) -> Any:
     """Rename a saved view."""
-    found = view_of(request, view)
+    found = get_view(request, view)
     try:
         saved_views.rename(found, body.name.strip())
     except SavedViewError as why:
-        raise Refused(422, str(why), "body.name", "Choose another name.") from None
+        raise ApiError(422, str(why), "body.name", "Choose another name.") from None
     return found
 
 
@@ -103,11 +103,11 @@ def rename_view(request: Any, view: Key, body: Renamed) -> Any:
 @in_project(Action.ANNOTATE)
 def remove_view(request: Any, view: Key) -> Any:
     """Delete a saved view."""
-    view_of(request, view).delete()
+    get_view(request, view).delete()
     return {"removed": view}
 
 
-def view_of(request: Any, view: int) -> SavedView:
+def get_view(request: Any, view: int) -> SavedView:
     """Raises Http404."""
     found: SavedView = get_object_or_404(SavedView, pk=view, project=request.project, page__in=[*ADDRESSES])
     return found

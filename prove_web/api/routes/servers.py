@@ -1,4 +1,4 @@
-"""Servers and their tools, as the project has them."""
+"""API operations for the servers and tools of a project."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.roles import Action
-from prove_web.environments.enabled_servers import environment_of, offered
+from prove_web.environments.enabled_servers import environment_of, list_enabled_servers
 from prove_web.environments.server_checks import health
 from prove_web.servers.catalogue import Entry, card, entries, search
 from training_worker.prove.schemas import tool_schema
@@ -96,7 +96,7 @@ def list_tools(
     kind: Literal["", "read", "write", "destructive"] = "",
 ) -> Any:
     """List the tools that are enabled in the project."""
-    on = offered(request.project)
+    on = list_enabled_servers(request.project)
     return search(q, kind, [server] if server in on else on) if not server or server in on else []
 
 

@@ -1,4 +1,4 @@
-"""What is done with live sessions beside calling tools: faults on purpose, branches, and two of them compared."""
+"""API operations for live sessions: fault injection, the tree of forks, and comparison."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pydantic import Field
 from mcp_servers.faults import MOST_DELAY, Faults
 from prove_web.accounts.roles import Action
 from prove_web.servers.models import LiveSession
-from prove_web.servers.session_diff import Side, compared
+from prove_web.servers.session_diff import Side, compare_moments
 from prove_web.servers.session_services import set_faults
 from prove_web.servers.session_tree import family
 from prove_web.servers.views.faulty import FaultsForm
-from prove_web.servers.views.sessions import of
+from prove_web.servers.views.sessions import get_session_or_404
 from prove_web.servers.world_cache import NotRebuilt, faults_of
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import build_query_dict
 from ..paging import Key
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .sessions import SESSION, SESSIONS, CallOut, RowChange, SessionOut, not_rebuilt
 
 router = Router(tags=["Sessions"])
@@ -29,7 +29,7 @@ Share = Annotated[int, Field(ge=0, le=100, description="Percentage of calls.")]
 Moment = Annotated[int | None, Query(ge=0, le=10**9, description="State after this many calls; default: the newest.")]
 
 
-class FaultsBody(Strict):
+class FaultsBody(StrictSchema):
     """The percentage of calls that each fault is injected into; at most 100 in total, 0 everywhere disables faults.
 
     A call to an `unavailable` or `rate_limited` service fails; a `stale` observation shows the state before the last
@@ -50,7 +50,7 @@ class Branch(SessionOut):
     depth: int
 
 
-class Apart(Schema):
+class DivergentCalls(Schema):
     """The calls of one of two sessions after they diverge."""
 
     session: int
@@ -71,8 +71,8 @@ class SessionsCompared(Schema):
 
     same: bool
     common: int
-    one: Apart
-    other: Apart
+    one: DivergentCalls
+    other: DivergentCalls
     rows: int
     tables: list[TableChanges]
     other_world: bool = Field(description="Whether the seeds or sizes differ.")
@@ -83,15 +83,15 @@ class SessionsCompared(Schema):
 @in_project(Action.VIEW)
 def read_session_faults(request: Any, session: Key) -> Any:
     """Return the fault injection settings of a session."""
-    return faults_of(of(request, session)) or Faults()
+    return faults_of(get_session_or_404(request, session)) or Faults()
 
 
 @router.put(f"{SESSION}/faults", response=FaultsBody)
 @in_project(Action.ANNOTATE)
 def set_session_faults(request: Any, session: Key, body: FaultsBody) -> Any:
     """Set fault injection for the next calls of a session; earlier calls keep their results."""
-    target = of(request, session)
-    form = FaultsForm(posted(body.dict()))
+    target = get_session_or_404(request, session)
+    form = FaultsForm(build_query_dict(body.dict()))
     if not form.is_valid():
         raise ill_filled(form.errors)
     set_faults(target, form.faults)
@@ -102,7 +102,7 @@ def set_session_faults(request: Any, session: Key, body: FaultsBody) -> Any:
 @in_project(Action.VIEW)
 def list_branches(request: Any, session: Key) -> Any:
     """List the tree of forks that a session belongs to, each after its parent; up to 500."""
-    return [with_depth(one.session, one.depth) for one in family(of(request, session))]
+    return [with_depth(one.session, one.depth) for one in family(get_session_or_404(request, session))]
 
 
 def with_depth(session: LiveSession, depth: int) -> LiveSession:
@@ -114,9 +114,9 @@ def with_depth(session: LiveSession, depth: int) -> LiveSession:
 @in_project(Action.VIEW)
 def compare_sessions(request: Any, a: Key, b: Key, a_at: Moment = None, b_at: Moment = None) -> Any:
     """Compare two states of one session or of two: shared calls, diverging calls, and rows that differ."""
-    one, other = side(request, "a", a, a_at), side(request, "b", b, b_at)
+    one, other = get_side(request, "a", a, a_at), get_side(request, "b", b, b_at)
     try:
-        found = compared(one, other)
+        found = compare_moments(one, other)
     except NotRebuilt as error:
         raise not_rebuilt(error) from None
     apart = [{"session": each.session.pk, "at": each.at, "calls": calls} for each, calls in found["apart"]]
@@ -125,10 +125,10 @@ def compare_sessions(request: Any, a: Key, b: Key, a_at: Moment = None, b_at: Mo
     return known | {"common": len(found["common"]), "one": apart[0], "other": apart[1], "tables": tables}
 
 
-def side(request: Any, name: str, session: int, at: int | None) -> Side:
+def get_side(request: Any, name: str, session: int, at: int | None) -> Side:
     """Raises Http404, Refused."""
-    found = of(request, session)
+    found = get_session_or_404(request, session)
     made = found.calls.count()
     if at is not None and at > made:
-        raise Refused(422, f"Session {session} has {made} calls.", f"query.{name}_at", "Choose an existing call.")
+        raise ApiError(422, f"Session {session} has {made} calls.", f"query.{name}_at", "Choose an existing call.")
     return Side(found, made if at is None else at)

@@ -1,4 +1,4 @@
-"""Live sessions: opened by a seed, tools called in them, forked, begun again, compared and ended."""
+"""API operations for live sessions: open, call tools, fork, reset, compare and delete."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pydantic import Field
 from mcp_servers.kit import ToolError
 from prove_web.accounts.roles import Action
 from prove_web.servers import session_services
-from prove_web.servers.arguments import checked
+from prove_web.servers.arguments import validate_arguments
 from prove_web.servers.forms import SessionForm
-from prove_web.servers.listing import listed
+from prove_web.servers.listing import search_sessions
 from prove_web.servers.models import LiveSession
 from prove_web.servers.session_page import has
 from prove_web.servers.tables import changes, differences, overview, view
-from prove_web.servers.views.sessions import of
+from prove_web.servers.views.sessions import get_session_or_404
 from prove_web.servers.world_cache import Moment, NotRebuilt, ServerGone, WorldDiffers, moments
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 
 router = Router(tags=["Sessions"])
 SESSIONS = "/{slug:organisation}/{slug:project}/sessions"
@@ -70,7 +70,7 @@ class SessionOut(Schema):
         return session.get_absolute_url()
 
 
-class CallBody(Strict):
+class CallBody(StrictSchema):
     tool: str = Field(max_length=80)
     arguments: dict[str, Any] = {}
 
@@ -93,7 +93,7 @@ class CallOut(Schema):
         return username(call.made_by)
 
 
-class At(Strict):
+class ForkBody(StrictSchema):
     at: int | None = Field(None, ge=0, le=10**9, description="State after this many calls; default: the newest.")
 
 
@@ -130,13 +130,13 @@ class TableOut(Schema):
     rows: int
 
 
-class Rows(Schema):
+class TableRowsOut(Schema):
     columns: list[str]
     items: list[list[str]]
     next: str | None
 
 
-class Ended(Schema):
+class SessionRemoved(Schema):
     removed: int
 
 
@@ -156,7 +156,7 @@ def list_sessions(
     limit: Limit = 25,
 ) -> Any:
     """List the project's live sessions, newest first."""
-    rows, _ = listed(request, request.project)
+    rows, _ = search_sessions(request, request.project)
     return by_place(rows, cursor, limit)
 
 
@@ -165,8 +165,8 @@ def list_sessions(
 def open_session(request: Any, body: Open) -> Any:  # type: ignore[valid-type]
     """Open a session with these servers and the world of a seed."""
     start = {"seed": 1, "size": "default"}
-    told = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    form = SessionForm(request.project, posted(start | told))
+    values = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    form = SessionForm(request.project, build_query_dict(start | values))
     if not form.is_valid():
         raise ill_filled(form.errors)
     return form.open(request.project, request.user)
@@ -176,40 +176,40 @@ def open_session(request: Any, body: Open) -> Any:  # type: ignore[valid-type]
 @in_project(Action.VIEW)
 def read_session(request: Any, session: Key) -> Any:
     """Return one session."""
-    return of(request, session)
+    return get_session_or_404(request, session)
 
 
 @router.get(f"{SESSION}/calls", response=Piece[CallOut])
 @in_project(Action.VIEW)
 def list_calls(request: Any, session: Key, cursor: Cursor = "", limit: Limit = 100) -> Any:
     """List the calls of a session, oldest first."""
-    return by_place(of(request, session).calls.select_related("made_by"), cursor, limit)
+    return by_place(get_session_or_404(request, session).calls.select_related("made_by"), cursor, limit)
 
 
 @router.post(f"{SESSION}/calls", response={201: CallOut})
 @in_project(Action.ANNOTATE)
 def call_tool(request: Any, session: Key, body: CallBody) -> Any:
     """Call a tool in the newest state. A refused call is also a result: check `ok`."""
-    target = of(request, session)
+    target = get_session_or_404(request, session)
     if not has(target, body.tool):
-        raise Refused(422, "This session has no such tool.", "body.tool", "Choose a tool of its servers.")
+        raise ApiError(422, "This session has no such tool.", "body.tool", "Choose a tool of its servers.")
     try:
-        return session_services.make(target, request.user, body.tool, checked(body.arguments))
+        return session_services.make(target, request.user, body.tool, validate_arguments(body.arguments))
     except ToolError as refused:
-        raise Refused(422, str(refused), "body.arguments", "Send valid arguments.") from None
-    except session_services.Full:
-        told = f"A session has at most {session_services.MOST_CALLS:,} calls."
-        raise Refused(409, told, "", "Continue in a fork.") from None
-    except session_services.Busy:
-        told = "Another call is running in this session."
-        raise Refused(409, told, "", "Read the new calls, then try again.") from None
+        raise ApiError(422, str(refused), "body.arguments", "Send valid arguments.") from None
+    except session_services.SessionFullError:
+        text = f"A session has at most {session_services.MOST_CALLS:,} calls."
+        raise ApiError(409, text, "", "Continue in a fork.") from None
+    except session_services.SessionBusyError:
+        text = "Another call is running in this session."
+        raise ApiError(409, text, "", "Read the new calls, then try again.") from None
     except NotRebuilt as error:
         raise not_rebuilt(error) from None
 
 
-def not_rebuilt(error: NotRebuilt) -> Refused:
+def not_rebuilt(error: NotRebuilt) -> ApiError:
     fresh = "reset it to get a new one" if isinstance(error, WorldDiffers) else "open another session"
-    return Refused(409, str(error), "", f"Its calls are kept; {fresh}.")
+    return ApiError(409, str(error), "", f"Its calls are kept; {fresh}.")
 
 
 @router.get(f"{SESSION}/diff", response=Diff)
@@ -228,22 +228,22 @@ def diff_session(
     ] = None,
 ) -> Any:
     """Return the rows that differ between two states of a session, or of two sessions."""
-    here = of(request, session)
-    other = of(request, beside) if beside else here
-    one, two = moment(here, before), moment(other, after)
+    here = get_session_or_404(request, session)
+    other = get_session_or_404(request, beside) if beside else here
+    one, two = get_moment(here, before), get_moment(other, after)
     rows = list(changes(one.world, two.world) if beside is None else differences(one.world, two.world))
     digests = {"digest_before": one.world.digest(), "digest_after": two.world.digest()}
     return {"rows": len(rows), "changes": rows[:MOST_ROWS], **digests}
 
 
-def moment(session: LiveSession, at: int | None) -> Moment:
+def get_moment(session: LiveSession, at: int | None) -> Moment:
     """Raises Refused."""
     try:
         known = moments(session)
     except NotRebuilt as error:
         raise not_rebuilt(error) from None
     if at is not None and at >= len(known):
-        raise Refused(422, f"Session {session.pk} has {len(known) - 1} calls.", "query", "Choose an existing call.")
+        raise ApiError(422, f"Session {session.pk} has {len(known) - 1} calls.", "query", "Choose an existing call.")
     return known[-1 if at is None else at]
 
 
@@ -251,13 +251,13 @@ def moment(session: LiveSession, at: int | None) -> Moment:
 @in_project(Action.VIEW)
 def list_tables(request: Any, session: Key, at: Annotated[int | None, Query(ge=0, le=10**9)] = None) -> Any:
     """List the tables of a session's world after a number of calls."""
-    world = moment(of(request, session), at).world
+    world = get_moment(get_session_or_404(request, session), at).world
     return [
         {"server": server, "table": table, "rows": rows} for server, tables in overview(world) for table, rows in tables
     ]
 
 
-@router.get(f"{SESSION}/tables/{{slug:server}}/{{slug:table}}", response=Rows)
+@router.get(f"{SESSION}/tables/{{slug:server}}/{{slug:table}}", response=TableRowsOut)
 @in_project(Action.VIEW)
 def read_table(
     request: Any,
@@ -270,21 +270,21 @@ def read_table(
     limit: Limit = 100,
 ) -> Any:
     """Return the rows of one table as text."""
-    found = view(moment(of(request, session), at).world, f"{server}.{table}", q)
+    found = view(get_moment(get_session_or_404(request, session), at).world, f"{server}.{table}", q)
     if (found.server, found.table) != (server, table):
-        raise Refused(404, f"Table {table[:60]} of {server[:60]} not found.", request.path, "List the tables.")
+        raise ApiError(404, f"Table {table[:60]} of {server[:60]} not found.", request.path, "List the tables.")
     page = by_place(found.rows, cursor, limit)
     return {"columns": list(found.columns), "items": found.format_rows(page["items"]), "next": page["next"]}
 
 
 @router.post(f"{SESSION}/fork", response={201: SessionOut})
 @in_project(Action.ANNOTATE)
-def fork_session(request: Any, session: Key, body: At) -> Any:
+def fork_session(request: Any, session: Key, body: ForkBody) -> Any:
     """Fork a session after one of its calls."""
-    source = of(request, session)
+    source = get_session_or_404(request, session)
     last = source.calls.count()
     if body.at is not None and body.at > last:
-        raise Refused(422, f"Session {session} has {last} calls.", "body.at", "Choose an existing call.")
+        raise ApiError(422, f"Session {session} has {last} calls.", "body.at", "Choose an existing call.")
     return session_services.fork(source, request.user, last if body.at is None else body.at)
 
 
@@ -293,18 +293,18 @@ def fork_session(request: Any, session: Key, body: At) -> Any:
 def reset_session(request: Any, session: Key) -> Any:
     """Open a new session at the initial state; this one stays unchanged."""
     try:
-        return session_services.reset(of(request, session), request.user)
+        return session_services.reset(get_session_or_404(request, session), request.user)
     except KeyError as gone:
         raise not_rebuilt(ServerGone(gone.args[0])) from None
 
 
-@router.delete(SESSION, response=Ended)
+@router.delete(SESSION, response=SessionRemoved)
 @in_project(Action.ANNOTATE)
 def end_session(request: Any, session: Key) -> Any:
     """Delete a session with its calls; its forks are kept. Sessions of other members require the Maintainer role."""
-    target = of(request, session)
+    target = get_session_or_404(request, session)
     if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
-        told = "Deleting another member's session requires the Maintainer role."
-        raise Refused(403, told, request.path, "Ask a maintainer.")
+        text = "Deleting another member's session requires the Maintainer role."
+        raise ApiError(403, text, request.path, "Ask a maintainer.")
     session_services.remove(target)
     return {"removed": session}

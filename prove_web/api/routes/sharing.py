@@ -1,4 +1,4 @@
-"""Share links, which let others read one page; and the bin, out of which what was deleted is restored."""
+"""API operations for share links and the trash."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from prove_web.sharing.share_pages import LONGEST, address_of, page_at, visible
 from prove_web.sharing.soft_delete import InUse, Thing, TooLate, delete, restore
 from prove_web.trajectories.models import Dataset
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Key, Limit, Number, Piece, by_key, by_place
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 from .datasets import DATASETS
 from .runs import RUNS
 
@@ -55,7 +55,7 @@ class ShareOut(Schema):
         return username(share.made_by)
 
 
-class ShareLink(Strict):
+class ShareLink(StrictSchema):
     page: str = Field(
         max_length=LONGEST,
         description="URL of a run, comparison, rollout or trajectory page, such as the `url` of a run.",
@@ -86,7 +86,7 @@ class DeletionOut(Schema):
         return username(deletion.by)
 
 
-class Restored(Schema):
+class RestoredObject(Schema):
     kind: str
     number: int
     url: str
@@ -106,11 +106,11 @@ def make_share(request: Any, body: ShareLink) -> Any:
     wanted = page_at(request, body.page.removeprefix(f"{request.scheme}://{request.get_host()}"))
     if wanted is None:
         do = "Send the URL of a run, comparison, rollout or trajectory of this project."
-        raise Refused(422, "This URL has no page that can be shared.", "body.page", do)
+        raise ApiError(422, "This URL has no page that can be shared.", "body.page", do)
     try:
         made, secret = links.make(request.project, request.user, wanted, body.days)
     except links.ShareLinkError as why:
-        raise Refused(422, str(why), "body.days", "Change it and send the request again.") from None
+        raise ApiError(422, str(why), "body.days", "Change it and send the request again.") from None
     return {"share": made, "address": address_of(request, secret)}
 
 
@@ -128,7 +128,7 @@ def withdraw_share(request: Any, share: Key) -> Any:
 @in_project(Action.VIEW)
 def list_deleted(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
     """List the runs and datasets in the trash, newest first."""
-    rows = request.project.deletions.waiting().exclude(kind=Deletion.Kind.PROJECT).select_related("by")
+    rows = request.project.deletions.filter_in_trash().exclude(kind=Deletion.Kind.PROJECT).select_related("by")
     return by_place(rows, cursor, limit)
 
 
@@ -137,7 +137,7 @@ def list_deleted(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
 def delete_run(request: Any, run: Number) -> Any:
     """Move a run to the trash, where it can be restored for a limited time."""
     rows = Run.everything.select_related("job")
-    return deleted(request, get_object_or_404(rows, project=request.project, number=run))
+    return move_to_trash(request, get_object_or_404(rows, project=request.project, number=run))
 
 
 @router.post(f"{DATASETS}/{{int:dataset}}/delete", response=DeletionOut)
@@ -145,31 +145,31 @@ def delete_run(request: Any, run: Number) -> Any:
 def delete_dataset(request: Any, dataset: Number) -> Any:
     """Move a dataset to the trash, where it can be restored for a limited time."""
     rows = Dataset.everything.select_related("job")
-    return deleted(request, get_object_or_404(rows, project=request.project, number=dataset))
+    return move_to_trash(request, get_object_or_404(rows, project=request.project, number=dataset))
 
 
-def deleted(request: Any, thing: Thing) -> Deletion:
+def move_to_trash(request: Any, thing: Thing) -> Deletion:
     """Raises Refused."""
     if not isinstance(thing, Project):
         thing.project = request.project
     try:
         return delete(thing, request.user)
     except InUse as why:
-        raise Refused(409, str(why), request.path, "End the jobs that use it, then delete it.") from None
+        raise ApiError(409, str(why), request.path, "End the jobs that use it, then delete it.") from None
 
 
-@router.post(f"{BIN}/{{int:deletion}}/restore", response=Restored)
+@router.post(f"{BIN}/{{int:deletion}}/restore", response=RestoredObject)
 @in_project(Action.LAUNCH)
 def restore_deleted(request: Any, deletion: Key) -> Any:
     """Restore a run or dataset from the trash."""
     rows = request.project.deletions.exclude(kind=Deletion.Kind.PROJECT)
-    return restored(get_object_or_404(rows, pk=deletion))
+    return restore_deletion(get_object_or_404(rows, pk=deletion))
 
 
-def restored(found: Deletion) -> dict[str, Any]:
+def restore_deletion(found: Deletion) -> dict[str, Any]:
     """Raises Refused."""
     try:
         thing = restore(found)
     except TooLate as why:
-        raise Refused(409, str(why), "deletion", "It was permanently deleted.") from None
+        raise ApiError(409, str(why), "deletion", "It was permanently deleted.") from None
     return {"kind": found.kind, "number": found.number, "url": thing.get_absolute_url()}

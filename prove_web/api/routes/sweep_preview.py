@@ -1,4 +1,4 @@
-"""What a sweep would be: its members as they are asked for, and what each and all of them would take."""
+"""API operation for the estimate of a sweep before its launch."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from prove_web.experiments.sweep_estimate import outlook
 from prove_web.experiments.sweep_form import PRESETS, ROWS, SweepForm, name_of
 from prove_web.experiments.sweep_services import next_number
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 
 router = Router(tags=["Sweeps"])
 SWEEPS = "/{slug:organisation}/{slug:project}/sweeps"
@@ -37,7 +37,7 @@ VARY = (
 )
 
 
-class SweepBody(Strict):
+class SweepBody(StrictSchema):
     """Which settings vary and how. `grid` runs every combination, `random` draws a number of them."""
 
     name: str = Field("", max_length=60, description="Default: named by its number.")
@@ -86,30 +86,30 @@ class Plan(Schema):
 @in_project(Action.LAUNCH)
 def plan_sweep(request: Any, body: SweepBody) -> Any:
     """Estimate a sweep: its members, and the cost of each and in total. Nothing is launched."""
-    form = checked(request.project, body)
+    form = validate_sweep(request.project, body)
     found = outlook(request.project, form.planned)
     names = [name_of(form.cleaned_data["name"], one.varied) for one in found.members]
     members = [{"name": name, **asdict(one)} for name, one in zip(names, found.members, strict=True)]
-    whole = {name: getattr(found, name) for name in Plan.model_fields if name != "members"}
-    return {"members": members, **whole}
+    fields = {name: getattr(found, name) for name in Plan.model_fields if name != "members"}
+    return {"members": members, **fields}
 
 
-def checked(project: Any, body: SweepBody) -> SweepForm:
-    """The form of the page with what was told, and its members planned. Raises Refused."""
+def validate_sweep(project: Any, body: SweepBody) -> SweepForm:
+    """Return the valid sweep form with its planned members. Raises Refused."""
     try:
         shared = filled_form(project, body.settings.dict(exclude_unset=True)).data
     except NotThere as why:
-        raise Refused(422, str(why), f"body.settings.{why.field}", "Choose another one.") from None
+        raise ApiError(422, str(why), f"body.settings.{why.field}", "Choose another one.") from None
     vary = {field: values if isinstance(values, str) else ", ".join(map(str, values)) for field, values in space(body)}
-    told: dict[str, Any] = {"name": body.name or f"Sweep {next_number(project)}", "method": body.method}
-    told |= {"budget": body.draws, "seed": body.seed}
+    plan: dict[str, Any] = {"name": body.name or f"Sweep {next_number(project)}", "method": body.method}
+    plan |= {"budget": body.draws, "seed": body.seed}
     for row, (field, values) in enumerate(vary.items(), 1):
-        told |= {f"field_{row}": field, f"values_{row}": values}
+        plan |= {f"field_{row}": field, f"values_{row}": values}
     form = SweepForm(
-        project, posted({**shared, **{f"{SweepForm.prefix}-{name}": value for name, value in told.items()}})
+        project, build_query_dict({**shared, **{f"{SweepForm.prefix}-{name}": value for name, value in plan.items()}})
     )
     if not form.is_valid():
-        raise ill_filled({where(name, [*vary]): said for name, said in form.errors.items()})
+        raise ill_filled({body_property(name, [*vary]): said for name, said in form.errors.items()})
     return form
 
 
@@ -117,8 +117,8 @@ def space(body: SweepBody) -> Any:
     return (body.vary or dict(PRESETS[body.preset][1] if body.preset else {})).items()
 
 
-def where(field: str, varied: list[str]) -> str:
-    """Which property of the body a field of the form is."""
+def body_property(field: str, varied: list[str]) -> str:
+    """Return the property of the body that a form field stands for."""
     name, _, row = field.partition("_")
     if name in ("field", "values") and row.isdecimal() and int(row) <= len(varied):
         return f"vary.{varied[int(row) - 1]}"

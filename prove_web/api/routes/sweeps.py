@@ -1,4 +1,4 @@
-"""Sweeps: found, launched whole, what their members say of the settings, and stopped."""
+"""API operations for sweeps: list, launch, read and stop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from prove_web.accounts.roles import Action
 from prove_web.experiments.models import Run, Sweep
 from prove_web.experiments.sweep_analysis import weights
 from prove_web.experiments.sweep_services import (
+    annotate_sweeps,
     best_of,
-    counted,
     ended_of,
     launch_all,
     members_of,
@@ -29,7 +29,7 @@ from ..paging import Cursor, Limit, Number, Piece, by_key
 from ..permissions import in_project
 from ..schemas import username
 from .jobs import Stop
-from .sweep_preview import SWEEPS, SweepBody, checked
+from .sweep_preview import SWEEPS, SweepBody, validate_sweep
 
 router = Router(tags=["Sweeps"])
 SWEEP = SWEEPS + "/{int:sweep}"
@@ -119,14 +119,14 @@ class SweepDetail(SweepOut):
 
 
 class StopRequested(Schema):
-    asked: int = Field(description="Number of unfinished members that were asked to stop.")
+    stopping: int = Field(description="Number of unfinished members that were asked to stop.")
 
 
 @router.get(SWEEPS, response=Piece[SweepOut])
 @in_project(Action.VIEW)
 def list_sweeps(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
     """List the project's sweeps, newest first."""
-    return by_key(counted(Sweep.objects.filter(project=request.project)), "number", cursor, limit)
+    return by_key(annotate_sweeps(Sweep.objects.filter(project=request.project)), "number", cursor, limit)
 
 
 @router.post(SWEEPS, response={201: SweepDetail})
@@ -135,7 +135,7 @@ def launch_sweep(request: Any, body: SweepBody) -> Any:
     """Queue all members of a sweep, or none if one of them could not be launched."""
     with transaction.atomic():
         lock_active_project(request.project)
-        sweep = launch_all(request.project, request.user, checked(request.project, body))
+        sweep = launch_all(request.project, request.user, validate_sweep(request.project, body))
     return load_sweep(request.project, sweep.number)
 
 
@@ -150,13 +150,13 @@ def read_sweep(request: Any, sweep: Number) -> Any:
 @in_project(Action.LAUNCH)
 def stop_sweep(request: Any, sweep: Number, body: Stop) -> Any:
     """Stop every unfinished member: after its step, with a checkpoint, or now."""
-    return {"asked": stop_all(sweep_of(request.project, sweep), body.level)}
+    return {"stopping": stop_all(sweep_of(request.project, sweep), body.level)}
 
 
 def load_sweep(project: Any, number: int) -> Sweep:
-    """The sweep with what its page shows. Raises Http404."""
+    """Load the sweep with what its page shows. Raises Http404."""
     sweep_of(project, number)
-    found = counted(Sweep.objects.filter(project=project, number=number)).get()
+    found = annotate_sweeps(Sweep.objects.filter(project=project, number=number)).get()
     members = members_of(found)
     best = best_of(members)
     for run in members:

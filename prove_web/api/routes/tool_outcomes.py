@@ -1,4 +1,4 @@
-"""What became of the calls of a run by tool, and where the rollouts of a group part."""
+"""API operations for the outcomes of a run's calls by tool, and the call tree of a group."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.environments.enabled_servers import offered
-from prove_web.experiments.call_tree import parted
+from prove_web.environments.enabled_servers import list_enabled_servers
+from prove_web.experiments.call_tree import build_call_tree
 from prove_web.experiments.call_tree_layout import Branch
 from prove_web.experiments.detail import run_of
-from prove_web.experiments.group_pages import opened
+from prove_web.experiments.group_pages import load_group
 from prove_web.experiments.outcome_views import looked_at, parse_range
 from prove_web.experiments.rollouts import NoRollouts
-from prove_web.experiments.tool_outcomes import Line, Range, narrowed
+from prove_web.experiments.tool_outcomes import Line, Range, filter_lines
 
-from ..errors import Refused
-from ..form_schemas import posted
+from ..errors import ApiError
+from ..form_schemas import build_query_dict
 from ..paging import Number
 from ..permissions import in_project
 from ..schemas import ADVANTAGE
@@ -30,7 +30,7 @@ router = Router(tags=["Metrics and rollouts"])
 MOST = 10**9
 
 
-class Narrowed(Schema):
+class OutcomesQuery(Schema):
     """Range of steps, range to compare with, and filter of tools."""
 
     first: int | None = Field(None, alias="from", ge=0, le=MOST, description="First step; default: the run's first.")
@@ -119,17 +119,17 @@ class GroupTree(Schema):
 
 @router.get(f"{RUN}/tools/outcomes", response=Outcomes)
 @in_project(Action.VIEW)
-def read_outcomes(request: Any, run: Number, asked: Query[Narrowed]) -> Any:
+def read_outcomes(request: Any, run: Number, query: Query[OutcomesQuery]) -> Any:
     """Return the outcomes of each tool's calls over a range of steps, compared with another range."""
     found = run_of(request.project, run)
-    known = found.kept.aggregate(first=Min("step"), last=Max("step"))
+    known = found.stored_steps.aggregate(first=Min("step"), last=Max("step"))
     if known["first"] is None:
         return {**known, "left": 0, "tools": []}
-    every, told = Range(known["first"], known["last"]), posted(asked.dict(by_alias=True))
-    steps, against = parse_range(told, "", every) or every, parse_range(told, "against_", every)
-    left, lines = looked_at(found, steps, against, offered(request.project))
-    shown = narrowed(lines, server=asked.server, words=asked.q, seen=not asked.all)
-    return {"first": steps.first, "last": steps.last, "left": left, "tools": shown}
+    every, data = Range(known["first"], known["last"]), build_query_dict(query.dict(by_alias=True))
+    steps, against = parse_range(data, "", every) or every, parse_range(data, "against_", every)
+    left, lines = looked_at(found, steps, against, list_enabled_servers(request.project))
+    tools = filter_lines(lines, server=query.server, words=query.q, seen=not query.all)
+    return {"first": steps.first, "last": steps.last, "left": left, "tools": tools}
 
 
 @router.get(f"{RUN}/rollouts/{{int:step}}/groups/{{int:group}}", response=GroupTree)
@@ -140,16 +140,16 @@ def read_group(
     """Return the rollouts of one prompt as a tree of calls, and the first call where good and bad rollouts diverge."""
     found = run_of(request.project, run)
     try:
-        one, whole, _ = opened(found, step, group)
+        one, rollouts, _ = load_group(found, step, group)
     except NoRollouts as why:
-        raise Refused(404, str(why), request.path, "Choose another step.") from None
-    told: list[dict[str, Any]] = []
-    laid_out(parted(one, whole, by).drawn, None, told)
-    return {"group": one.number, "example": one.name, "mean": one.mean, "members": one.members, "branches": told}
+        raise ApiError(404, str(why), request.path, "Choose another step.") from None
+    branches: list[dict[str, Any]] = []
+    laid_out(build_call_tree(one, rollouts, by).drawn, None, branches)
+    return {"group": one.number, "example": one.name, "mean": one.mean, "members": one.members, "branches": branches}
 
 
-def laid_out(branch: Branch, after: int | None, told: list[dict[str, Any]]) -> None:
-    told.append(
+def laid_out(branch: Branch, after: int | None, branches: list[dict[str, Any]]) -> None:
+    branches.append(
         {
             "number": branch.fork,
             "after": after,
@@ -162,4 +162,4 @@ def laid_out(branch: Branch, after: int | None, told: list[dict[str, Any]]) -> N
         }
     )
     for way in branch.ways:
-        laid_out(way, branch.fork, told)
+        laid_out(way, branch.fork, branches)

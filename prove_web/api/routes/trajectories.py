@@ -1,4 +1,4 @@
-"""Trajectories: found by the language of the list, read whole, and scored by another reward."""
+"""API operations for trajectories: search, read, replay, and score with another reward."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.what_if.pages import answer
 from prove_web.experiments.what_if.params import parse_params as reward_asked
-from prove_web.review.blinding import Blind, blind_since, covered
-from prove_web.trajectories.detail_context import done
+from prove_web.review.blinding import Blind, blind_since, hide_reward
+from prove_web.trajectories.detail_context import load_scored_rollout
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.paging import SIZE, Order, page_of
 from prove_web.trajectories.replay_score import example_of, judge
 from prove_web.trajectories.search import search
-from prove_web.trajectories.views.finding import one_of, one_trajectory
+from prove_web.trajectories.views.lookup import one_of, one_trajectory
 from prove_web.trajectories.what_if import BLIND, NotPossible
 from prove_web.trajectories.what_if import run as rerun
 from training_worker.prove.counterfactual import Edit
 from training_worker.prove.reward import RewardConfig
 from training_worker.prove.trajectory import Example, Rollout, ToolCall, dumps
 
-from ..errors import Refused
-from ..form_schemas import posted
+from ..errors import ApiError
+from ..form_schemas import build_query_dict
 from ..paging import Number
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .datasets import DATASET
 
 router = Router(tags=["Trajectories"])
@@ -115,7 +115,7 @@ class Verdict(Schema):
     problem: str
 
 
-class EditBody(Strict):
+class EditBody(StrictSchema):
     """One call to remove or replace."""
 
     call: int = Field(ge=1, le=100_000, description="Call number, from 1.")
@@ -130,7 +130,7 @@ class WhatIf(Schema):
     after: dict[str, Any] | None
 
 
-class Scored(Schema):
+class RescoreResult(Schema):
     """`looked` of `all` rollouts; `without` of them have no reward and `stale` can't be compared because the code
     changed."""
 
@@ -161,9 +161,11 @@ def list_trajectories(
     blind = Blind(request.user, request.project)
     found = search(request.project, " ".join(q.splitlines()), within, blind)
     if found.fault:
-        told = f"At character {found.fault.at + 1}: {found.fault.message}"
-        raise Refused(422, told, "query.q", "Change the query; the trajectories page autocompletes it.")
-    page = page_of(request.project, found.rows, posted({"after": cursor} if cursor else {}), Order(sort, blind))
+        text = f"At character {found.fault.at + 1}: {found.fault.message}"
+        raise ApiError(422, text, "query.q", "Change the query; the trajectories page autocompletes it.")
+    page = page_of(
+        request.project, found.rows, build_query_dict({"after": cursor} if cursor else {}), Order(sort, blind)
+    )
     following = str(page.later) if page.later and len(page.rows) == SIZE else None
     blind.cover(page.rows)
     rows = [with_project(row, request.project) for row in page.rows]
@@ -183,14 +185,14 @@ def read_trajectory(request: Any, dataset: Number, example: str) -> Any:
     found.blind = blind_since(found, request.user) is not None
     if found.parent and blind_since(found.parent, request.user) is not None:
         found.origin = {name: value for name, value in found.origin.items() if name != "edited"}
-    return covered(found) if found.blind else found
+    return hide_reward(found) if found.blind else found
 
 
 @router.get(f"{TRAJECTORY}/verdict", response=Verdict)
 @in_project(Action.VIEW)
 def read_verdict(request: Any, dataset: Number, example: str) -> Any:
     """Replay a demonstration in a new world and score it."""
-    found = seen(request, dataset, example)
+    found = get_unblinded(request, dataset, example)
     known = example_of(found)
     if known is None:
         return {"reward": None, "problem": "This version of the site can't read this trajectory."}
@@ -202,32 +204,32 @@ def read_verdict(request: Any, dataset: Number, example: str) -> Any:
 @in_project(Action.VIEW)
 def edit_trajectory(request: Any, dataset: Number, example: str, body: EditBody) -> Any:
     """Return the reward without one of the calls, or with another in its place; nothing is stored."""
-    found = seen(request, dataset, example)
+    found = get_unblinded(request, dataset, example)
     known = example_of(found)
     if known is None:
-        raise Refused(422, "This trajectory can't be read, so it can't be replayed.", "", "Choose another.")
-    rollout, _, config, _ = done(found, known)
-    return edited(known, rollout, config, body)
+        raise ApiError(422, "This trajectory can't be read, so it can't be replayed.", "", "Choose another.")
+    rollout, _, config, _ = load_scored_rollout(found, known)
+    return score_edit(known, rollout, config, body)
 
 
-def edited(known: Example, rollout: Rollout, config: RewardConfig, body: EditBody) -> dict[str, Any]:
-    """Both rewards, as JSON. Raises Refused."""
+def score_edit(known: Example, rollout: Rollout, config: RewardConfig, body: EditBody) -> dict[str, Any]:
+    """Return both rewards as JSON. Raises Refused."""
     if body.call > len(rollout.calls):
-        raise Refused(422, f"The trajectory has {len(rollout.calls)} calls.", "body.call", "Choose one of them.")
+        raise ApiError(422, f"The trajectory has {len(rollout.calls)} calls.", "body.call", "Choose one of them.")
     edit = Edit(body.call - 1, ToolCall(body.tool, body.arguments)) if body.tool else Edit(body.call - 1)
     try:
         made = rerun(known, rollout, edit, config)
     except NotPossible as why:
-        raise Refused(422, str(why), "body", "Choose another call, or another trajectory.") from None
+        raise ApiError(422, str(why), "body", "Choose another call, or another trajectory.") from None
     rewards = {"before": made.before.reward, "after": made.after.reward}
     return {name: json.loads(dumps(reward)) if reward else None for name, reward in rewards.items()}
 
 
-def seen(request: Any, dataset: int, example: str) -> Trajectory:
-    """A trajectory whose reward this person may know. Raises Refused."""
+def get_unblinded(request: Any, dataset: int, example: str) -> Trajectory:
+    """Return a trajectory whose reward the user may see. Raises Refused."""
     found: Trajectory = one_trajectory(request.project, dataset, example)
     if blind_since(found, request.user) is not None:
-        raise Refused(409, BLIND, request.path, "Complete your review first.")
+        raise ApiError(409, BLIND, request.path, "Complete your review first.")
     return found
 
 
@@ -241,24 +243,24 @@ class Rescore(Schema):
     most: Literal[2_000, 20_000, 100_000] = Field(20_000, description="Maximum number of rollouts.")
 
 
-@router.get(f"{IN_PROJECT}/what-if", response=Scored)
+@router.get(f"{IN_PROJECT}/what-if", response=RescoreResult)
 @in_project(Action.VIEW)
-def rescore(request: Any, asked: Query[Rescore]) -> Any:
+def rescore(request: Any, query: Query[Rescore]) -> Any:
     """Score a run's rollouts or a dataset with another reward (reward replay). Weights are further parameters such as
     `coverage=0.5`, named as in the reward's configuration."""
     want = reward_asked(request.project, request.GET.dict())
     if want.source is None:
-        raise Refused(404, "There is nothing to score.", "query.of", "Choose a run or a dataset, such as run-3.")
-    if asked.of and want.source.name != asked.of:
-        raise Refused(404, f"Source {asked.of} not found.", "query.of", "Choose a run or a dataset, such as run-3.")
+        raise ApiError(404, "There is nothing to score.", "query.of", "Choose a run or a dataset, such as run-3.")
+    if query.of and want.source.name != query.of:
+        raise ApiError(404, f"Source {query.of} not found.", "query.of", "Choose a run or a dataset, such as run-3.")
     if want.fault:
-        raise Refused(422, want.fault, "query", "Change this weight.")
-    told = answer(want, Blind(request.user, request.project))
-    found = told.compared
+        raise ApiError(422, want.fault, "query", "Change this weight.")
+    result = answer(want, Blind(request.user, request.project))
+    found = result.compared
     mean, spread = (found.mean, found.spread) if found else ((None, None), (None, None))
     return {
         "config": asdict(want.config),
-        **{name: getattr(told, name) for name in ("looked", "all", "without", "stale", "why")},
+        **{name: getattr(result, name) for name in ("looked", "all", "without", "stale", "why")},
         "mean_before": mean[0],
         "mean_after": mean[1],
         "spread_before": spread[0],

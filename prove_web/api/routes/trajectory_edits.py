@@ -1,4 +1,4 @@
-"""Mending a trajectory: words, arguments and order as somebody wants them, run anew, and kept beside the old one."""
+"""API operations for editing a trajectory: words, arguments and order, validated in a new world."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.review.blinding import Blind
 from prove_web.trajectories.call_fields import as_json
-from prove_web.trajectories.edit_form import MOST_ROWS, Draft, Row, checked, wanted_of
-from prove_web.trajectories.edit_services import NotMendable, beginning, mendable, run, said
-from prove_web.trajectories.manual_dataset import keep
+from prove_web.trajectories.edit_form import MOST_ROWS, Draft, Row, validate_draft, wanted_of
+from prove_web.trajectories.edit_services import NotMendable, build_initial_edit, explain_rejection, mendable, run
+from prove_web.trajectories.entered_arguments import LONGEST
+from prove_web.trajectories.manual_dataset import add_manual_example
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.replay_score import Verdict as Judged
 from prove_web.trajectories.replay_score import rollout_of
-from prove_web.trajectories.typed import LONGEST
-from prove_web.trajectories.views.finding import one_trajectory
-from training_worker.prove.synthesis.edits import Mended, mended
+from prove_web.trajectories.views.lookup import one_trajectory
+from training_worker.prove.synthesis.edits import EditedConversation, apply_edits
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example, dumps
 
-from ..errors import Refused
+from ..errors import ApiError
 from ..paging import Cursor, Limit, Number, Piece, by_key
 from ..permissions import in_project
-from ..schemas import Strict
+from ..schemas import StrictSchema
 from .trajectories import IN_PROJECT, TRAJECTORY, TrajectoryRow, Verdict, with_project
 
 router = Router(tags=["Trajectories"])
 SpokenText = Annotated[str, Field(max_length=LONGEST)]
 
 
-class FixedCall(Strict):
+class FixedCall(StrictSchema):
     """A call of the edited trajectory. `was` is its previous step, from 0; a `joined` call runs in parallel with the
     one before it."""
 
@@ -44,7 +44,7 @@ class FixedCall(Strict):
     joined: bool = False
 
 
-class FixedConversation(Strict):
+class FixedConversation(StrictSchema):
     """The whole edited conversation: the same number of turns, and the assistant's final message of each."""
 
     turns: list[SpokenText] = Field(min_length=1, max_length=1_000)
@@ -82,7 +82,7 @@ class Correction(TrajectoryRow):
 def read_fix(request: Any, dataset: Number, example: str) -> Any:
     """Return the conversation for editing; for a rollout, only the calls that succeeded."""
     found = one_trajectory(request.project, dataset, example)
-    start = beginning(to_mend(found), rollout_of(found))
+    start = build_initial_edit(get_example(found), rollout_of(found))
     calls = [
         {"tool": one.tool, "arguments": one.arguments, "turn": one.turn + 1, "was": one.was, "joined": one.joined}
         for one in start.calls
@@ -96,11 +96,11 @@ def read_fix(request: Any, dataset: Number, example: str) -> Any:
 def try_fix(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
     """Run the edited conversation in a new world; nothing is stored."""
     found = one_trajectory(request.project, dataset, example)
-    made = to_mend(found)
+    made = get_example(found)
     try:
-        tried = run(found, made, wanted(made, body), request.user)
+        tried = run(found, made, build_edits(made, body), request.user)
     except Rejected as why:
-        raise rejected(why, found) from None
+        raise build_rejection_error(why, found) from None
     before = verdict(tried.before) if tried.before else None
     return {"results": tried.texts, "held": verdict(tried.held), "before": before, "same": tried.same}
 
@@ -110,13 +110,13 @@ def try_fix(request: Any, dataset: Number, example: str, body: FixedConversation
 def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
     """Save the edited conversation in the manual dataset, after it validates in a new world."""
     found = one_trajectory(request.project, dataset, example)
-    made = to_mend(found)
-    asked = wanted(made, body)
+    made = get_example(found)
+    edits = build_edits(made, body)
     try:
-        kept = keep(request.project, request.user, lambda id: mended(id, made, asked), found)
+        saved = add_manual_example(request.project, request.user, lambda id: apply_edits(id, made, edits), found)
     except Rejected as why:
-        raise rejected(why, found) from None
-    return with_project(kept, request.project)
+        raise build_rejection_error(why, found) from None
+    return with_project(saved, request.project)
 
 
 @router.get(f"{IN_PROJECT}/corrections", response=Piece[Correction])
@@ -124,44 +124,46 @@ def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConve
 def list_corrections(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
     """List the edited trajectories, newest first, excluding those that depend on your pending blind reviews."""
     blind = Blind(request.user, request.project)
-    rows = Trajectory.objects.of(request.project).filter(parent__dataset__deleted_at=None, parent__isnull=False)
+    rows = Trajectory.objects.filter_by_project(request.project).filter(
+        parent__dataset__deleted_at=None, parent__isnull=False
+    )
     rows = rows.filter(origin__has_key="edited").select_related("dataset", "parent__dataset")
     rows = blind.exclude_hidden(blind.exclude_hidden(rows), "parent")
     page = by_key(rows.defer("record", "rollout", "parent__record", "parent__rollout"), "pk", cursor, limit)
     return page | {"items": [with_project(row, request.project) for row in page["items"]]}
 
 
-def to_mend(found: Trajectory) -> Example:
+def get_example(found: Trajectory) -> Example:
     """Raises Refused."""
     try:
         return mendable(found)
     except NotMendable as why:
-        raise Refused(409, str(why), "example", "Choose another trajectory.") from None
+        raise ApiError(409, str(why), "example", "Choose another trajectory.") from None
 
 
-def wanted(example: Example, body: FixedConversation) -> Mended:
-    """The body as the page's form would have sent it, so that it is checked by the same code. Raises Refused."""
+def build_edits(example: Example, body: FixedConversation) -> EditedConversation:
+    """Convert the body to what the page's form sends, so that the same code validates it. Raises Refused."""
     size = len(example.turns)
     if (len(body.turns), len(body.answers)) != (size, size):
         do = f"Send {size} turns and {size} answers."
-        raise Refused(422, "The number of turns has changed.", "body.turns", do)
+        raise ApiError(422, "The number of turns has changed.", "body.turns", do)
     if late := [place for place, call in enumerate(body.calls) if call.turn > size]:
-        raise Refused(422, f"The conversation has {size} turns.", f"body.calls.{late[0]}.turn", "Choose one of them.")
+        raise ApiError(422, f"The conversation has {size} turns.", f"body.calls.{late[0]}.turn", "Choose one of them.")
     rows = sorted((row(key, call) for key, call in enumerate(body.calls, 1)), key=lambda one: one.turn)
-    draft = checked(Draft(tuple(body.turns), tuple(body.answers), tuple(rows)))
+    draft = validate_draft(Draft(tuple(body.turns), tuple(body.answers), tuple(rows)))
     if wrong := min((one for one in draft.rows if one.fault), key=lambda one: one.key, default=None):
-        raise Refused(422, wrong.fault, f"body.calls.{wrong.key - 1}.arguments", "Change these arguments.")
+        raise ApiError(422, wrong.fault, f"body.calls.{wrong.key - 1}.arguments", "Change these arguments.")
     return wanted_of(draft, len(example.steps))
 
 
 def row(key: int, call: FixedCall) -> Row:
     text = json.dumps(call.arguments, ensure_ascii=False)
     plain = Row(key, call.turn - 1, call.tool.strip(), text, call.was, call.joined)
-    return plain.giving(as_json(text))
+    return plain.replace_arguments(as_json(text))
 
 
-def rejected(why: Rejected, found: Trajectory) -> Refused:
-    return Refused(422, said(why, found), "body", "Fix the calls that fail, and test the edit first.")
+def build_rejection_error(why: Rejected, found: Trajectory) -> ApiError:
+    return ApiError(422, explain_rejection(why, found), "body", "Fix the calls that fail, and test the edit first.")
 
 
 def verdict(one: Judged) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Webhooks: addresses outside that are told of a project's alerts. For owners alone, as their page is."""
+"""API operations for webhooks, which receive a project's alerts; for owners only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ninja import Query, Router, Schema
 from prove_web.accounts.roles import Action
 from prove_web.alerts.forms import WebhookForm
 from prove_web.alerts.models import Delivery, Webhook
-from prove_web.alerts.webhook_views import added, one_hook, test
+from prove_web.alerts.webhook_views import create_webhook, one_hook, test
 
-from ..errors import Refused, ill_filled
-from ..form_schemas import body_of, posted
+from ..errors import ApiError, ill_filled
+from ..form_schemas import body_of, build_query_dict
 from ..paging import Cursor, Key, Limit, Piece, by_key
 from ..permissions import in_project
-from ..schemas import Strict, username
+from ..schemas import StrictSchema, username
 from .alerts import ALERTS
 
 router = Router(tags=["Alerts"])
@@ -50,7 +50,7 @@ class WebhookCreated(Schema):
     secret: str
 
 
-class WebhookSwitch(Strict):
+class WebhookSwitch(StrictSchema):
     enabled: bool
 
 
@@ -93,10 +93,10 @@ def list_webhooks(
 def make_webhook(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     """Create a webhook that receives every alert. Nothing is sent yet; the secret is only in this response."""
     usual = {"format": Webhook.Format.JSON}
-    form = WebhookForm(posted(usual | body.dict(exclude_none=True)))
+    form = WebhookForm(build_query_dict(usual | body.dict(exclude_none=True)))
     if not form.is_valid():
         raise ill_filled(form.errors)
-    made = added(request, form)
+    made = create_webhook(request, form)
     return {"webhook": made, "secret": made.secret}
 
 
@@ -111,14 +111,14 @@ def list_deliveries(request: Any, hook: Key, cursor: Cursor = "", limit: Limit =
 @in_project(Action.MANAGE)
 def test_webhook(request: Any, hook: Key) -> Any:
     """Send a test to a webhook; its result appears among the deliveries after a moment."""
-    return test(there(request, hook))
+    return test(get_webhook(request, hook))
 
 
 @router.post(f"{HOOK}/switch", response=WebhookOut)
 @in_project(Action.MANAGE)
 def switch_webhook(request: Any, hook: Key, body: WebhookSwitch) -> Any:
     """Enable or disable a webhook."""
-    found = there(request, hook)
+    found = get_webhook(request, hook)
     found.enabled = body.enabled
     found.save(update_fields=["enabled"])
     return found
@@ -146,9 +146,9 @@ def restore_webhook(request: Any, hook: Key) -> Any:
     return found
 
 
-def there(request: Any, hook: int) -> Webhook:
+def get_webhook(request: Any, hook: int) -> Webhook:
     """Raises Http404, Refused."""
     found: Webhook = one_hook(request, hook)
     if found.removed_at is not None:
-        raise Refused(409, "This webhook was removed.", "hook", "Restore it first.")
+        raise ApiError(409, "This webhook was removed.", "hook", "Restore it first.")
     return found

@@ -38,7 +38,7 @@ class Band:
         return found
 
 
-def aligned(curves: Sequence[Curve]) -> tuple[list[int], np.ndarray]:
+def align_curves(curves: Sequence[Curve]) -> tuple[list[int], np.ndarray]:
     """Return the union of all steps, and one row per curve with its values at these steps.
 
     Values between a curve's own steps are interpolated linearly; before its first and after its last step they are NaN.
@@ -50,7 +50,7 @@ def aligned(curves: Sequence[Curve]) -> tuple[list[int], np.ndarray]:
 
 def band(curves: Sequence[Curve], kind: str = "sd") -> Band:
     """Return the mean of the curves that reach each step, with a sample-based band of the given kind (one of KINDS)."""
-    steps, rows = aligned(curves)
+    steps, rows = align_curves(curves)
     if not steps:
         return Band([], [], [], [], [])
     there = ~np.isnan(rows)

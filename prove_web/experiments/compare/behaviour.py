@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .divergence import parted
+from .divergence import find_divergence
 from .eval_rollouts import Call
 from .sources import Attempt
 
@@ -69,7 +69,7 @@ def call_at(one: Attempt, at: int | None) -> Call | None:
 def pairs(first: Mapping[str, Attempt], second: Mapping[str, Attempt]) -> list[Pair]:
     """Return the conversations of both: flips first, then those with differing calls, earliest first, then by name."""
     both = first.keys() & second.keys()
-    found = [Pair(first[key], second[key], parted(first[key].calls, second[key].calls)) for key in both]
+    found = [Pair(first[key], second[key], find_divergence(first[key].calls, second[key].calls)) for key in both]
     return sorted(found, key=order)
 
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.evaluations.comparing import marked
+from prove_web.evaluations.comparison import mark_differing_call
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.querysets import why_not
 from prove_web.live.models import State
@@ -23,7 +23,7 @@ from prove_web.trajectories.conversation import of_rollout
 from ..rollouts import examples_of
 from .behaviour import KINDS, LENGTHS, Filter, Pair, pairs
 from .eval_rollouts import RolloutsUnavailable, rollout_at
-from .sources import Side, offered, require_alike, side_of
+from .sources import Side, list_source_choices, require_alike, side_of
 
 ROWS = 50
 BENCHMARK = "worlds"  # suggested benchmark where the runs' own rollouts cannot be read
@@ -37,7 +37,7 @@ def run_behaviour(request: ProjectRequest) -> HttpResponse:
     `?a=run-3&b=run-7` names the two sides; `kind`, `tool`, `length`, `apart=1` and `page` narrow the list.
     """
     names = [request.GET.get(name, "") for name in ("a", "b")]
-    context: dict[str, Any] = {"offered": offered(request.project), "names": names}
+    context: dict[str, Any] = {"offered": list_source_choices(request.project), "names": names}
     if not all(names):
         return render(request, "experiments/compare/behaviour.html", context)
     first, second = (side_of(request.project, name) for name in names)
@@ -46,9 +46,9 @@ def run_behaviour(request: ProjectRequest) -> HttpResponse:
         require_alike(first, second)
         found = pairs(first.attempts(), second.attempts())
     except RolloutsUnavailable as why:
-        context |= {"why": str(why), **instead(request.project, first, second)}
+        context |= {"why": str(why), **list_alternatives(request.project, first, second)}
         return render(request, "experiments/compare/behaviour.html", context)
-    return render(request, "experiments/compare/behaviour.html", context | listed(found, request.GET))
+    return render(request, "experiments/compare/behaviour.html", context | build_list_context(found, request.GET))
 
 
 def parse_filter(query: QueryDict) -> Filter:
@@ -61,7 +61,7 @@ def parse_filter(query: QueryDict) -> Filter:
     )
 
 
-def listed(found: list[Pair], query: QueryDict) -> dict[str, Any]:
+def build_list_context(found: list[Pair], query: QueryDict) -> dict[str, Any]:
     only = parse_filter(query)
     counts = Counter(pair.kind for pair in found)
     tools = Counter(tool for pair in found for tool in pair.tools)
@@ -77,7 +77,7 @@ def listed(found: list[Pair], query: QueryDict) -> dict[str, Any]:
     }
 
 
-def instead(project: Project, first: Side, second: Side) -> dict[str, Any]:
+def list_alternatives(project: Project, first: Side, second: Side) -> dict[str, Any]:
     """Return alternatives for two unreadable runs: comparable evaluations, newest first, and links to launch two."""
     if first.run is None or second.run is None:
         return {}
@@ -136,4 +136,10 @@ def build_side_context(side: Side, pair: Pair, key: str) -> dict[str, Any]:
         replace(turn, calls=tuple(replace(call, side=key) for call in turn.calls))
         for turn in of_rollout(rollout, example)
     ]
-    return {"side": side, "key": key, "attempt": one, "rollout": rollout, "turns": marked(turns, pair.parting)}
+    return {
+        "side": side,
+        "key": key,
+        "attempt": one,
+        "rollout": rollout,
+        "turns": mark_differing_call(turns, pair.parting),
+    }

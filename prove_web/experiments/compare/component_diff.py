@@ -21,7 +21,7 @@ from .curves import number
 
 TENTH = 10
 MOST_STEPS = 50  # upper limit on the newest tenth of a run's steps
-SHOWN = 25  # tools shown until the user asks for all
+MAX_TOOLS = 25  # tools shown until the user asks for all
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,19 @@ class Parts:
 
 def components(runs: Sequence[Run], base: Run | None) -> Parts:
     """Return the components of the final evaluations, or, unless all runs have one, of their newest tenth of steps."""
-    told: dict[int, Mapping[str, Any]] = {run.pk: final_means(run) for run in runs}
-    held_out = bool(runs) and all(told.values())
+    by_run: dict[int, Mapping[str, Any]] = {run.pk: final_means(run) for run in runs}
+    held_out = bool(runs) and all(by_run.values())
     if not held_out:
-        asked = {name: Avg(number(name)) for name in PARTS}
-        means = newest(runs).values("run").annotate(**asked)
-        told = {run.pk: {} for run in runs} | {row["run"]: row for row in means}
-    rows = [row(name, "", [told[run.pk].get(name) for run in runs], runs, base) for name in PARTS]
+        averages = {name: Avg(number(name)) for name in PARTS}
+        means = newest(runs).values("run").annotate(**averages)
+        by_run = {run.pk: {} for run in runs} | {row["run"]: row for row in means}
+    rows = [row(name, "", [by_run[run.pk].get(name) for run in runs], runs, base) for name in PARTS]
     if not held_out:
-        rows = [apart(one, runs, base) if one.name in SCORED else one for one in rows]
-    return Parts(ordered(rows), held_out)
+        rows = [drop_incomparable_deltas(one, runs, base) if one.name in SCORED else one for one in rows]
+    return Parts(sort_by_difference(rows), held_out)
 
 
-def apart(row: Row, runs: Sequence[Run], base: Run | None) -> Row:
+def drop_incomparable_deltas(row: Row, runs: Sequence[Run], base: Run | None) -> Row:
     """Return the row without differences of runs whose reward definition is not the baseline's."""
     pairs = zip(row.cells, runs, strict=True)
     return replace(row, cells=tuple(one if same_reward(run, base) else replace(one, delta=None) for one, run in pairs))
@@ -112,39 +112,41 @@ class Tools:
 
 def tools(runs: Sequence[Run], base: Run | None) -> Tools:
     """Return the tool statistics of the newest tenth of each run's steps."""
-    told: dict[int, list[Any]] = {run.pk: [] for run in runs}
+    by_run: dict[int, list[Any]] = {run.pk: [] for run in runs}
     for run, made in newest(runs).filter(metrics__has_key=TOOLS).values_list("run", f"metrics__{TOOLS}"):
-        told[run].append(made)
-    counts = {key: count(made) for key, made in told.items()}
+        by_run[run].append(made)
+    counts = {key: count(made) for key, made in by_run.items()}
     names = sorted({name for one in counts.values() for name in one.calls})
     rates = [
-        toned(
+        colour_differences(
             row(
                 name,
                 server_of(name),
                 [counts[run.pk].rate(name) for run in runs],
                 runs,
                 base,
-                called(counts, name, runs),
+                list_call_counts(counts, name, runs),
             ),
-            [counts[run.pk].against(counts[base.pk], name) if base in runs else None for run in runs],
+            [counts[run.pk].compute_rate_difference(counts[base.pk], name) if base in runs else None for run in runs],
         )
         for name in names
     ]
     calls = [
-        row(name, server_of(name), [a_step(counts[run.pk], name, len(told[run.pk])) for run in runs], runs, base)
+        row(name, server_of(name), [a_step(counts[run.pk], name, len(by_run[run.pk])) for run in runs], runs, base)
         for name in names
     ]
-    return Tools(ordered(rates), ordered(calls), {run.number: len(told[run.pk]) for run in runs})
+    return Tools(
+        sort_by_difference(rates), sort_by_difference(calls), {run.number: len(by_run[run.pk]) for run in runs}
+    )
 
 
-def toned(row: Row, differences: Sequence[Difference | None]) -> Row:
+def colour_differences(row: Row, differences: Sequence[Difference | None]) -> Row:
     """Return a failure-rate row, each difference coloured where its interval excludes 0."""
     pairs = zip(row.cells, differences, strict=True)
     return replace(row, cells=tuple(replace(cell, tone=one.tone("less")) if one else cell for cell, one in pairs))
 
 
-def called(counts: Mapping[int, Calls], name: str, runs: Sequence[Run]) -> list[int]:
+def list_call_counts(counts: Mapping[int, Calls], name: str, runs: Sequence[Run]) -> list[int]:
     return [counts[run.pk].calls.get(name, 0) for run in runs]
 
 
@@ -169,7 +171,7 @@ def row(
     return Row(name, server, tuple(Cell(v, d, 0.0, n) for v, d, n in zip(values, deltas, counted, strict=True)))
 
 
-def ordered(rows: Sequence[Row]) -> list[Row]:
+def sort_by_difference(rows: Sequence[Row]) -> list[Row]:
     """Return the rows, largest difference first, with each cell's heat relative to the largest difference."""
     most = max((one.size for one in rows), default=0.0) or 1.0
     heated = [

@@ -16,11 +16,11 @@ from django.db.models import Avg, Case, F, Max, Sum
 from prove_web.json_number import json_number
 
 from ..charts import Source
-from ..metric_series import rounded
+from ..metric_series import round_floats
 from ..models import HeldOut, Point, Run
 from .aggregate import Curve, band
-from .groups import Group, alone, groups
-from .params import HELD_OUT, Chosen, offered
+from .groups import Group, build_single_run_groups, groups
+from .params import HELD_OUT, ComparisonParams, list_chart_metrics
 
 MOST_POINTS = 20_000  # of all runs together, per metric
 TABLES: dict[Source, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
@@ -34,13 +34,13 @@ class Places:
     tokens: list[float] | None
     time: list[float] | None
 
-    def of(self, axis: str, steps: Sequence[int]) -> list[float] | None:
+    def get_axis_positions(self, axis: str, steps: Sequence[int]) -> list[float] | None:
         if axis == "step":
             return list(steps)
-        told = self.tokens if axis == "tokens" else self.time
-        if told is None:
+        places = self.tokens if axis == "tokens" else self.time
+        if places is None:
             return None
-        found: list[float] = np.interp(steps, [0, *self.steps], [0.0, *told]).tolist()
+        found: list[float] = np.interp(steps, [0, *self.steps], [0.0, *places]).tolist()
         return found
 
 
@@ -63,18 +63,25 @@ def read(runs: Sequence[Run], metrics: Sequence[str], first: int = 0, last: int 
         mine = [name for name in metrics if name.startswith(HELD_OUT) == (source == "held_out")]
         if source == "held_out" and not mine:
             continue
-        rows = buckets(source, keys, [bare(name) for name in mine], every if source == "points" else 1, first, last)
+        rows = buckets(
+            source,
+            keys,
+            [strip_held_out_prefix(name) for name in mine],
+            every if source == "points" else 1,
+            first,
+            last,
+        )
         for key in keys:
             lines = [row for row in rows if row["run"] == key]
             if source == "points":
-                places[key] = placed(lines)
+                places[key] = build_axis_values(lines)
             for number, name in enumerate(mine):
                 there = [(line["at"], line[f"m{number}"]) for line in lines if line[f"m{number}"] is not None]
                 curves[key, name] = Curve([at for at, _ in there], [value for _, value in there])
     return CurveData(curves, places, every)
 
 
-def bare(name: str) -> str:
+def strip_held_out_prefix(name: str) -> str:
     return name.removeprefix(HELD_OUT)
 
 
@@ -96,14 +103,14 @@ def buckets(
 ) -> list[dict[str, Any]]:
     rows = TABLES[source].objects.filter(run__in=keys, step__gte=first)
     rows = rows if last is None else rows.filter(step__lte=last)
-    asked = {f"m{at}": Avg(number(name)) for at, name in enumerate(names)}
+    averages = {f"m{at}": Avg(number(name)) for at, name in enumerate(names)}
     if source == "points":
-        asked |= {"tokens": Sum(number("tokens")), "seconds": Max(number("elapsed_s"))}
+        averages |= {"tokens": Sum(number("tokens")), "seconds": Max(number("elapsed_s"))}
     found = rows.order_by().annotate(bucket=F("step") / every).values("run", "bucket")
-    return list(found.annotate(at=Max("step"), **asked).order_by("run", "bucket"))
+    return list(found.annotate(at=Max("step"), **averages).order_by("run", "bucket"))
 
 
-def placed(lines: Sequence[dict[str, Any]]) -> Places:
+def build_axis_values(lines: Sequence[dict[str, Any]]) -> Places:
     steps = [line["at"] for line in lines]
     tokens, seconds = ([line[name] for line in lines] for name in ("tokens", "seconds"))
     return Places(
@@ -113,51 +120,61 @@ def placed(lines: Sequence[dict[str, Any]]) -> Places:
     )
 
 
-def drawn(asked: Chosen, first: int = 0, last: int | None = None) -> dict[str, Any]:
+def build_chart_data(selection: ComparisonParams, first: int = 0, last: int | None = None) -> dict[str, Any]:
     """Return the chart data for the browser: the lines of each metric, one per run, or one per group with a band.
 
     A line is {"name", "colour", "runs", "step", "x", "y"} and, for several runs, "low", "high" and "count". Lines of
     runs that do not record the axis quantity are omitted, and `left_out` has the numbers of these runs.
     """
-    told = read(asked.runs, asked.metrics, first, last)
-    lots = groups(asked.runs) if asked.grouped else alone(asked.runs)
-    titles = offered(asked.runs)
+    data = read(selection.runs, selection.metrics, first, last)
+    lots = groups(selection.runs) if selection.grouped else build_single_run_groups(selection.runs)
+    titles = list_chart_metrics(selection.runs)
     charts = [
         {
-            **described(*titles[name]),
+            **describe_chart(*titles[name]),
             "metric": name,
-            "lines": [line for lot in lots if (line := drawn_of(lot, name, told, asked))],
+            "lines": [line for lot in lots if (line := drawn_of(lot, name, data, selection))],
         }
-        for name in asked.metrics
+        for name in selection.metrics
     ]
-    silent = [run.number for run in asked.runs if told.places[run.pk].of(asked.axis, []) is None]
-    found: dict[str, Any] = rounded({"every": told.every, "axis": asked.axis, "left_out": silent, "charts": charts})
+    silent = [
+        run.number for run in selection.runs if data.places[run.pk].get_axis_positions(selection.axis, []) is None
+    ]
+    found: dict[str, Any] = round_floats(
+        {"every": data.every, "axis": selection.axis, "left_out": silent, "charts": charts}
+    )
     return found
 
 
-def described(chart: Any, title: str) -> dict[str, Any]:
+def describe_chart(chart: Any, title: str) -> dict[str, Any]:
     alone = len(chart.lines) == 1 or title.lower() == chart.title.lower()
     at = [name for name, _ in chart.lines].index(title)
     return {"title": chart.title if alone else f"{chart.title}: {title}", "unit": chart.unit, "help": [chart.help[at]]}
 
 
-def drawn_of(lot: Group, name: str, told: CurveData, asked: Chosen) -> dict[str, Any] | None:
+def drawn_of(lot: Group, name: str, data: CurveData, selection: ComparisonParams) -> dict[str, Any] | None:
     """Return the line of a group; None where no run has both the metric and a position on the axis."""
-    members = [run for run in lot.runs if told.curves[run.pk, name].steps]
-    members = [run for run in members if told.places[run.pk].of(asked.axis, []) is not None]
+    members = [run for run in lot.runs if data.curves[run.pk, name].steps]
+    members = [run for run in members if data.places[run.pk].get_axis_positions(selection.axis, []) is not None]
     if not members:
         return None
-    found = band([told.curves[run.pk, name] for run in members], asked.band or "range")
+    found = band([data.curves[run.pk, name] for run in members], selection.band or "range")
     line = {"name": lot.title, "colour": lot.number, "runs": [run.number for run in members]}
-    line |= {"step": found.steps, "x": along(members, told, asked.axis, found.steps), "y": found.mean}
+    line |= {
+        "step": found.steps,
+        "x": average_axis_positions(members, data, selection.axis, found.steps),
+        "y": found.mean,
+    }
     if len(members) > 1:
-        line |= {"count": found.count} | ({"low": found.low, "high": found.high} if asked.band else {})
+        line |= {"count": found.count} | ({"low": found.low, "high": found.high} if selection.band else {})
     return line
 
 
-def along(members: Sequence[Run], told: CurveData, axis: str, steps: list[int]) -> list[float]:
+def average_axis_positions(members: Sequence[Run], data: CurveData, axis: str, steps: list[int]) -> list[float]:
     """Return the axis positions of the steps, averaged over the runs that reach each step."""
     if axis == "step":
         return list(steps)
-    ways = [told.places[run.pk] for run in members]
-    return band([Curve([0, *one.steps], one.of(axis, [0, *one.steps]) or []) for one in ways]).mean_at(steps)
+    ways = [data.places[run.pk] for run in members]
+    return band([Curve([0, *one.steps], one.get_axis_positions(axis, [0, *one.steps]) or []) for one in ways]).mean_at(
+        steps
+    )

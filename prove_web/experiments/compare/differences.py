@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..config_display import as_text, get_logged_config
 from ..defaults import EVALUATE, REWARD, START
-from ..form_fields import plain
-from ..forms import RunForm, belongs, flat, of_reward, worded
+from ..form_fields import format_config_value
+from ..forms import RunForm, belongs, format_setting, map_config_to_fields, of_reward
 from ..models import Run, RunKind
 from ..outside import limits as outside
 from ..reward_fields import as_fields
@@ -45,9 +45,9 @@ def settings_of(run: Run) -> Settings:
         return {"kind": run.get_kind_display(), **{name: as_text(value) for name, value in given.items()}}
     usual = {name: value for name, value in START.items() if name not in EVALUATE and belongs(name, run.kind)}
     rewards = as_fields({**REWARD, **(run.config.get("reward") or {})}) if run.kind != "sft" else {}
-    given = flat({name: value for name, value in run.config.items() if name != "reward"})
-    found = {name: worded(name, value) for name, value in {**usual, **rewards, **given}.items()}
-    found |= {"kind": worded("kind", run.kind), "dataset": f"#{run.dataset.number} {run.dataset.called}"}
+    given = map_config_to_fields({name: value for name, value in run.config.items() if name != "reward"})
+    found = {name: format_setting(name, value) for name, value in {**usual, **rewards, **given}.items()}
+    found |= {"kind": format_setting("kind", run.kind), "dataset": f"#{run.dataset.number} {run.dataset.called}"}
     return {"policy": "warm", **found}
 
 
@@ -61,11 +61,11 @@ def label(name: str) -> str:
 
 def fields(runs: Sequence[Run], base: Run | None = None) -> list[Field]:
     """Return every setting that any of the runs has, in the order of the launch form."""
-    told = [settings_of(run) for run in runs]
+    configs = [settings_of(run) for run in runs]
     known = ["dataset", "kind", "policy", *RunForm.base_fields]
-    names = dict.fromkeys(name for one in told for name in one)
+    names = dict.fromkeys(name for one in configs for name in one)
     order = [*(name for name in dict.fromkeys(known) if name in names), *(n for n in names if n not in known)]
-    return [field(name, label(name), [one.get(name, "") for one in told], runs, base) for name in order]
+    return [field(name, label(name), [one.get(name, "") for one in configs], runs, base) for name in order]
 
 
 def field(name: str, words: str, values: Sequence[str], runs: Sequence[Run], base: Run | None) -> Field:
@@ -77,7 +77,7 @@ def environments(runs: Sequence[Run], base: Run | None = None) -> list[Field]:
     """Return how each run's dataset was made (code, tools and teacher) according to the dataset manifest."""
     found = []
     for name, words in MADE.items():
-        values = [plain(getattr(run, f"made_{name}", None)) for run in runs]
-        shown = [value[:SHORT] if name in DIGESTS else value for value in values]
-        found.append(field(name, words, shown, runs, base))
+        values = [format_config_value(getattr(run, f"made_{name}", None)) for run in runs]
+        shortened = [value[:SHORT] if name in DIGESTS else value for value in values]
+        found.append(field(name, words, shortened, runs, base))
     return found

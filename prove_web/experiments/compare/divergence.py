@@ -9,7 +9,7 @@ from typing import Any
 NOTHING = object()
 
 
-def parted(first: Sequence[Any], second: Sequence[Any]) -> int | None:
+def find_divergence(first: Sequence[Any], second: Sequence[Any]) -> int | None:
     """Return the first index at which they differ, or the length of the shorter one; None where they are equal."""
     pairs = enumerate(zip_longest(first, second, fillvalue=NOTHING))
     return next((position for position, (one, other) in pairs if one != other), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from training_worker.prove.benchmarks.intervals import bootstrapped
+from training_worker.prove.benchmarks.intervals import bootstrap_interval
 
 from .. import chance
 from ..evaluation import Scale
@@ -59,23 +59,34 @@ class Final:
 
 def finals(runs: Sequence[Run], base: Run | None) -> list[Final]:
     found = [final(run, base) for run in runs]
-    ends = [end for one in found for told in (one.gain, one.against) if told for end in (told.low, told.high)]
-    scale = Scale.of(ends)
-    return [replace(one, gain=drawn(one.gain, scale), against=drawn(one.against, scale)) for one in found]
+    ends = [
+        end
+        for one in found
+        for interval in (one.gain, one.against)
+        if interval
+        for end in (interval.low, interval.high)
+    ]
+    scale = Scale.from_values(ends)
+    return [
+        replace(one, gain=add_coordinates(one.gain, scale), against=add_coordinates(one.against, scale))
+        for one in found
+    ]
 
 
 def final(run: Run, base: Run | None) -> Final:
-    told: Any = run
+    annotated: Any = run
     gain = None
-    if told.held_difference is not None:
-        gain = Difference(told.held_difference, told.held_low, told.held_high, int(told.held_examples or 0))
+    if annotated.held_difference is not None:
+        gain = Difference(
+            annotated.held_difference, annotated.held_low, annotated.held_high, int(annotated.held_examples or 0)
+        )
     against, why = None, ""
     if base is not None and run != base:
         try:
-            against = paired(run, base)
+            against = compute_paired_difference(run, base)
         except RolloutsUnavailable as reason:
             why = str(reason)
-    return Final(run, told.held_before, told.held_after, gain, against, why, goal_share(run))
+    return Final(run, annotated.held_before, annotated.held_after, gain, against, why, goal_share(run))
 
 
 def goal_share(run: Run) -> float | None:
@@ -87,7 +98,7 @@ def goal_share(run: Run) -> float | None:
     return fmean(found) if found else None
 
 
-def paired(run: Run, base: Run) -> Difference:
+def compute_paired_difference(run: Run, base: Run) -> Difference:
     """Return the difference of mean reward per conversation, sampled after training. Raises RolloutsUnavailable."""
     first, second = (totals(one) for one in (base, run))
     both = sorted(first.keys() & second.keys())
@@ -97,7 +108,7 @@ def paired(run: Run, base: Run) -> Difference:
             "datasets differ. Evaluate both runs on a benchmark instead."
         )
     gains = [second[name] - first[name] for name in both]
-    low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])
+    low, high = bootstrap_interval(gains) if max(gains) > min(gains) else (gains[0], gains[0])
     return Difference(fmean(gains), low, high, len(gains))
 
 
@@ -110,7 +121,7 @@ def totals(run: Run) -> dict[str, float]:
     return {name: fmean(values) for name, values in found.items()}
 
 
-def drawn(one: Difference | None, scale: Scale) -> Difference | None:
+def add_coordinates(one: Difference | None, scale: Scale) -> Difference | None:
     if one is None:
         return None
     zero, low, high, x = (scale.x(value) for value in (0.0, one.low, one.high, one.value))

@@ -25,10 +25,10 @@ class Group:
 def groups(runs: Sequence[Run]) -> list[Group]:
     """Return the groups in the order of their first runs."""
     found: dict[str, list[Run]] = {}
-    told = {run.pk: without_seed(settings_of(run)) for run in runs}
+    configs = {run.pk: without_seed(settings_of(run)) for run in runs}
     for run in runs:
-        found.setdefault(json.dumps(told[run.pk], sort_keys=True), []).append(run)
-    firsts = [told[members[0].pk] for members in found.values()]
+        found.setdefault(json.dumps(configs[run.pk], sort_keys=True), []).append(run)
+    firsts = [configs[members[0].pk] for members in found.values()]
     apart = [name for name in collect_names(firsts) if len({one.get(name) for one in firsts}) > 1]
     apart = [name for name in apart if name == PRESET or not (of_reward(name) and PRESET in apart)]
     return [
@@ -37,7 +37,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     ]
 
 
-def alone(runs: Sequence[Run]) -> list[Group]:
+def build_single_run_groups(runs: Sequence[Run]) -> list[Group]:
     return [Group(at, f"Run {run.number}, {run.name}", (run,)) for at, run in enumerate(runs)]
 
 

@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from prove_web.evaluations.annotations import listed
+from prove_web.evaluations.annotations import annotate_evaluations
 from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.evaluations.querysets import why_not
 from prove_web.evaluations.reports import title_of
 from prove_web.live.models import State
-from training_worker.prove.benchmarks.intervals import bootstrapped
+from training_worker.prove.benchmarks.intervals import bootstrap_interval
 from training_worker.prove.benchmarks.protocol import task_of
 
 from ..evaluation import Scale
 from ..models import Run
-from .final_eval import Difference, drawn
+from .final_eval import Difference, add_coordinates
 
 Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Scored:
+class BenchmarkResult:
     """A run's newest evaluation on a benchmark, or None, and its difference from the baseline's.
 
     `why` says why there is no difference.
@@ -41,12 +41,12 @@ class Board:
     benchmark: str
     title: str
     base: Evaluation | None
-    rows: list[Scored]
+    rows: list[BenchmarkResult]
 
 
 def boards(runs: Sequence[Run], base: Run | None) -> list[Board]:
     """Return one board per benchmark that any of the runs was evaluated on, in two queries."""
-    found = listed(Evaluation.objects.filter(run__in=[run.pk for run in runs], job__state=State.DONE))
+    found = annotate_evaluations(Evaluation.objects.filter(run__in=[run.pk for run in runs], job__state=State.DONE))
     newest: dict[str, dict[int, Evaluation]] = {}
     for one in found.order_by("number"):
         newest.setdefault(one.benchmark, {})[one.run_id or 0] = one
@@ -67,21 +67,23 @@ def board(
     name: str, by_run: Mapping[int, Evaluation], runs: Sequence[Run], base: Run | None, values: Mapping[int, Values]
 ) -> Board:
     first = by_run.get(base.pk) if base else None
-    rows = [scored(run, by_run.get(run.pk), first, values) for run in runs]
-    scale = Scale.of(end for one in rows if one.against for end in (one.against.low, one.against.high))
-    placed = [Scored(one.run, one.evaluation, drawn(one.against, scale), one.why) for one in rows]
+    rows = [compare_with_baseline(run, by_run.get(run.pk), first, values) for run in runs]
+    scale = Scale.from_values(end for one in rows if one.against for end in (one.against.low, one.against.high))
+    placed = [BenchmarkResult(one.run, one.evaluation, add_coordinates(one.against, scale), one.why) for one in rows]
     return Board(name, title_of(name), first, placed)
 
 
-def scored(run: Run, one: Evaluation | None, first: Evaluation | None, values: Mapping[int, Values]) -> Scored:
+def compare_with_baseline(
+    run: Run, one: Evaluation | None, first: Evaluation | None, values: Mapping[int, Values]
+) -> BenchmarkResult:
     if one is None or first is None or one == first:
         why = "Baseline not evaluated." if one and first is None else ""
-        return Scored(run, one, None, why)
+        return BenchmarkResult(run, one, None, why)
     if reason := why_not(first, one):
-        return Scored(run, one, None, reason)
+        return BenchmarkResult(run, one, None, reason)
     both = sorted(values[first.pk].keys() & values[one.pk].keys())
     if not both:
-        return Scored(run, one, None, "No common item.")
+        return BenchmarkResult(run, one, None, "No common item.")
     gains = [values[one.pk][task] - values[first.pk][task] for task in both]
-    low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])
-    return Scored(run, one, Difference(fmean(gains), low, high, len(both)))
+    low, high = bootstrap_interval(gains) if max(gains) > min(gains) else (gains[0], gains[0])
+    return BenchmarkResult(run, one, Difference(fmean(gains), low, high, len(both)))

@@ -12,13 +12,13 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.parse_int import parse_digits
 
 from ..reward_scale import SCORED, Definition, definitions
-from .component_diff import SHOWN, components, tools
-from .curves import drawn
+from .component_diff import MAX_TOOLS, components, tools
+from .curves import build_chart_data
 from .differences import environments, fields
 from .final_eval import finals
 from .on_benchmarks import boards
-from .params import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of
-from .picker import chips, colour_of, search_runs, suggested
+from .params import AXES, BANDS, MOST, ComparisonParams, TooMany, charts, name_of, parse_comparison_params
+from .picker import chips, colour_of, search_runs, suggest_comparisons
 
 WORDS = 100  # characters of a search
 
@@ -33,74 +33,76 @@ def run_compare(request: ProjectRequest) -> HttpResponse:
     """
     part = request.GET.get("part", "")
     try:
-        asked = chosen(request.project, request.GET)
+        selection = parse_comparison_params(request.project, request.GET)
     except TooMany as why:
-        return render(request, "experiments/compare/page.html", {"why": str(why), "asked": Chosen()}, status=400)
+        return render(
+            request, "experiments/compare/page.html", {"why": str(why), "params": ComparisonParams()}, status=400
+        )
     if part == "curves":
         first, last = (parse_digits(request.GET.get(name, "")) for name in ("from", "to"))
-        return JsonResponse(drawn(asked, first or 0, last))
+        return JsonResponse(build_chart_data(selection, first or 0, last))
     if part in PARTS:
-        context = {"asked": asked, "colours": colour_of(asked), **PARTS[part](request, asked)}
+        context = {"params": selection, "colours": colour_of(selection), **PARTS[part](request, selection)}
         return render(request, f"experiments/compare/{part}.html", context)
-    return render(request, "experiments/compare/page.html", page(request, asked))
+    return render(request, "experiments/compare/page.html", page(request, selection))
 
 
-def page(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
-    context: dict[str, Any] = {"asked": asked, "chips": chips(asked), "most": MOST}
-    if not asked.runs:
-        return context | {"suggested": suggested(request.project)}
-    settings = fields(asked.runs, asked.base)
+def page(request: ProjectRequest, selection: ComparisonParams) -> dict[str, Any]:
+    context: dict[str, Any] = {"params": selection, "chips": chips(selection), "most": MOST}
+    if not selection.runs:
+        return context | {"suggested": suggest_comparisons(request.project)}
+    settings = fields(selection.runs, selection.base)
     return context | {
-        "colours": colour_of(asked),
+        "colours": colour_of(selection),
         "settings": settings,
         "differing": [one for one in settings if one.differs],
-        "environments": environments(asked.runs, asked.base),
-        "components": components(asked.runs, asked.base),
-        "metrics": choices(asked),
+        "environments": environments(selection.runs, selection.base),
+        "components": components(selection.runs, selection.base),
+        "metrics": choices(selection),
         "axes": AXES,
         "bands": BANDS,
-        "rewards": rewards(asked),
-        "working": any(not run.job.ended for run in asked.runs),
+        "rewards": rewards(selection),
+        "working": any(not run.job.ended for run in selection.runs),
     }
 
 
-def rewards(asked: Chosen) -> list[Definition]:
+def rewards(selection: ComparisonParams) -> list[Definition]:
     """Return the runs' reward definitions if they differ and a shown metric depends on them."""
-    found = definitions(asked.runs)
-    return found if len(found) > 1 and any(name in SCORED for name in asked.metrics) else []
+    found = definitions(selection.runs)
+    return found if len(found) > 1 and any(name in SCORED for name in selection.metrics) else []
 
 
-def choices(asked: Chosen) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+def choices(selection: ComparisonParams) -> list[tuple[str, list[tuple[str, str, bool]]]]:
     """Return the metrics by group as (name, title, whether it is shown)."""
     found: dict[str, dict[str, tuple[str, str, bool]]] = {}
-    for chart in charts(asked.runs):
+    for chart in charts(selection.runs):
         for title, metric in chart.lines:
             name = name_of(chart, metric)
             words = chart.title if len(chart.lines) == 1 else f"{chart.title}: {title}"
-            found.setdefault(chart.group, {}).setdefault(name, (name, words, name in asked.metrics))
+            found.setdefault(chart.group, {}).setdefault(name, (name, words, name in selection.metrics))
     return [(group, list(names.values())) for group, names in found.items()]
 
 
-def finals_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
-    return {"rows": finals(asked.runs, asked.base), "boards": boards(asked.runs, asked.base)}
+def finals_part(request: ProjectRequest, selection: ComparisonParams) -> dict[str, Any]:
+    return {"rows": finals(selection.runs, selection.base), "boards": boards(selection.runs, selection.base)}
 
 
-def tools_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
-    told = tools(asked.runs, asked.base)
+def tools_part(request: ProjectRequest, selection: ComparisonParams) -> dict[str, Any]:
+    usage = tools(selection.runs, selection.base)
     by_calls = request.GET.get("by") == "calls"
-    rows = told.calls if by_calls else told.rates
+    rows = usage.calls if by_calls else usage.rates
     every = request.GET.get("tools") == "all"
     return {
-        "told": told,
+        "usage": usage,
         "by_calls": by_calls,
-        "rows": rows if every else rows[:SHOWN],
-        "hidden": 0 if every else max(0, len(rows) - SHOWN),
+        "rows": rows if every else rows[:MAX_TOOLS],
+        "hidden": 0 if every else max(0, len(rows) - MAX_TOOLS),
     }
 
 
-def picker_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
+def picker_part(request: ProjectRequest, selection: ComparisonParams) -> dict[str, Any]:
     words = request.GET.get("q", "")[:WORDS]
-    return {"found": search_runs(request.project, asked, words), "words": words, "most": MOST}
+    return {"found": search_runs(request.project, selection, words), "words": words, "most": MOST}
 
 
 PARTS = {"finals": finals_part, "tools": tools_part, "picker": picker_part}

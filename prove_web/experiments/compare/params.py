@@ -14,7 +14,7 @@ from prove_web.accounts.models import Project
 
 from ..charts import CHARTS, Chart, charts_of
 from ..models import Run
-from ..querysets import sampled
+from ..querysets import select_sampled_value
 from .aggregate import KINDS
 
 MOST = 20  # runs in one comparison
@@ -40,7 +40,7 @@ class TooMany(ValueError):
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ComparisonParams:
     """The parsed parameters; `missing` are run numbers that do not exist in the project.
 
     Without `grouped`, each run is a line; with it, runs that differ only by seed form one line with a band of this
@@ -83,21 +83,21 @@ class Chosen:
         """Return the query string that shows only differing settings."""
         return replace(self, all=False).address
 
-    def without(self, run: Run) -> Chosen:
+    def remove_run(self, run: Run) -> ComparisonParams:
         runs = tuple(one for one in self.runs if one != run)
         return replace(self, runs=runs, base=self.base if self.base != run else declared_base(runs))
 
-    def move(self, run: Run, by: int) -> Chosen:
+    def move(self, run: Run, by: int) -> ComparisonParams:
         """Return the comparison with a run moved by `by` positions; the baseline stays the same."""
         runs = [one for one in self.runs if one != run]
         runs.insert(max(0, self.runs.index(run) + by), run)
         return replace(self, runs=tuple(runs))
 
-    def against(self, run: Run) -> Chosen:
+    def replace_baseline(self, run: Run) -> ComparisonParams:
         return replace(self, base=run)
 
 
-def chosen(project: Project, query: QueryDict) -> Chosen:
+def parse_comparison_params(project: Project, query: QueryDict) -> ComparisonParams:
     """Parse the parameters and ignore invalid ones; one query. Raises TooMany."""
     numbers = list(dict.fromkeys(int(text) for text in query.getlist("run") if text.isdecimal() and len(text) < 100))
     if len(numbers) > MOST:
@@ -108,9 +108,11 @@ def chosen(project: Project, query: QueryDict) -> Chosen:
     found = {run.number: run for run in load_runs(project, [number for number in numbers if number < TOO_LARGE])}
     runs = tuple(found[number] for number in numbers if number in found)
     base = query.get("base", "")
-    metrics = tuple(dict.fromkeys(name for name in query.getlist("metric") if name in offered(runs)))[:MOST_METRICS]
+    metrics = tuple(dict.fromkeys(name for name in query.getlist("metric") if name in list_chart_metrics(runs)))[
+        :MOST_METRICS
+    ]
     band = query.get("band", "sd")
-    return Chosen(
+    return ComparisonParams(
         runs=runs,
         base=next((run for run in runs if str(run.number) == base), declared_base(runs)),
         missing=tuple(number for number in numbers if number not in found),
@@ -139,7 +141,10 @@ def load_runs(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
         found.select_related("job", "dataset", "project__organisation")
         .defer("job__spec", "job__result", "notes")
         .annotate(
-            **{f"held_{name}": sampled(name) for name in ("before", "after", "difference", "low", "high", "examples")},
+            **{
+                f"held_{name}": select_sampled_value(name)
+                for name in ("before", "after", "difference", "low", "high", "examples")
+            },
             lines_after=KeyTransform("after", "job__result"),
             **{f"made_{name}": KeyTransform(name, manifest) for name in MADE},
         )
@@ -156,6 +161,6 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     return list(dict.fromkeys((*CHARTS, *(chart for run in runs for chart in charts_of(run)))))
 
 
-def offered(runs: Sequence[Run]) -> dict[str, tuple[Chart, str]]:
+def list_chart_metrics(runs: Sequence[Run]) -> dict[str, tuple[Chart, str]]:
     """Return every metric that a chart of the runs draws, by query-parameter name, with its chart and line title."""
     return {name_of(chart, metric): (chart, title) for chart in charts(runs) for title, metric in chart.lines}

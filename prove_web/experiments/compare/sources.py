@@ -79,10 +79,10 @@ class Side:
     def attempts(self) -> dict[str, Attempt]:
         """Return the greedy outcomes by conversation. Raises RolloutsUnavailable."""
         if self.run is not None:
-            told = shorts(self.run, self.when, "greedy")
+            stored = shorts(self.run, self.when, "greedy")
             return {
                 one.example: Attempt(one.example, "", one.total, one.success, one.calls, one.line, one.goal_success)
-                for one in reversed(told)
+                for one in reversed(stored)
             }
         assert self.evaluation is not None
         return of_evaluation(self.evaluation)
@@ -140,7 +140,7 @@ def read(path: Path, written: int, size: int) -> Mapping[str, tuple[Call, ...]]:
     return {result.item: calls_of(result.rollout) for result in read_lines(Result, path)}
 
 
-def offered(project: Project) -> list[tuple[str, list[tuple[str, str]]]]:
+def list_source_choices(project: Project) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the sides to choose from, in groups: the newest ended runs and evaluations."""
     runs = Run.objects.filter(project=project, deleted_at=None, job__state__in=ENDED).only("number", "name")
     after = [(f"run-{run.number}", f"Run {run.number}, {run.name}") for run in runs.order_by("-number")[:OFFERED]]

@@ -12,10 +12,10 @@ def fill(apps: Any, editor: Any) -> None:
     tables = {"points": apps.get_model("experiments", "Point"), "held_out": apps.get_model("experiments", "HeldOut")}
     for run in run_model.objects.order_by("pk").values_list("pk", flat=True).iterator():
         for source, table in tables.items():
-            told = list(table.objects.filter(run=run).order_by("step").values_list("step", "metrics"))
+            points = list(table.objects.filter(run=run).order_by("step").values_list("step", "metrics"))
             summary_model.objects.bulk_create(
                 summary_model(run_id=run, source=source, name=name, **one)
-                for name, one in digests(told, source).items()
+                for name, one in digests(points, source).items()
             )
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from django.db import migrations
 
-from prove_web.experiments.outside.config_flatten import rows
+from prove_web.experiments.outside.config_flatten import build_setting_rows
 
 
 def fill(apps: Any, editor: Any) -> None:
     run_model, setting_model = (apps.get_model("experiments", name) for name in ("Run", "RunSetting"))
     for pk, config in run_model.objects.filter(kind="outside").values_list("pk", "config").iterator():
-        setting_model.objects.bulk_create(rows(pk, config.get("given", {}), setting_model))
+        setting_model.objects.bulk_create(build_setting_rows(pk, config.get("given", {}), setting_model))
 
 
 class Migration(migrations.Migration):

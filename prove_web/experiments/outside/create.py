@@ -15,9 +15,9 @@ from prove_web.accounts.models import Project, User
 from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
 
-from ..launching import next_number
 from ..models import Run, RunKind, RunSetting
-from ..run_metadata import LONGEST_NOTES, ODD, tidied
+from ..run_launch import next_number
+from ..run_metadata import LONGEST_NOTES, ODD, normalise_tags
 from . import config_flatten
 from .ingest import put
 from .limits import InvalidRunData, check_config
@@ -28,7 +28,7 @@ SHORTEST_SILENCE, LONGEST_SILENCE = 30, 7 * 24 * 3600
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExternalRunRequest:
     """The requested run; `key` is the client's idempotency key: the same key returns the same run."""
 
     name: str
@@ -43,7 +43,7 @@ class Wanted:
 
 
 @transaction.atomic
-def make(project: Project, user: User | None, wanted: Wanted) -> tuple[Run, bool]:
+def make(project: Project, user: User | None, wanted: ExternalRunRequest) -> tuple[Run, bool]:
     """Return the run, and whether it is new. Raises InvalidRunData, and InvalidMetadata for its tags."""
     check_config(wanted.config)
     name = " ".join(wanted.name.split())
@@ -74,11 +74,11 @@ def make(project: Project, user: User | None, wanted: Wanted) -> tuple[Run, bool
         name=name,
         kind=RunKind.OUTSIDE,
         config={"given": dict(wanted.config)},
-        tags=tidied(wanted.tags),
+        tags=normalise_tags(wanted.tags),
         notes=wanted.notes,
         job=job,
     )
-    RunSetting.objects.bulk_create(config_flatten.rows(run.pk, wanted.config, RunSetting))
+    RunSetting.objects.bulk_create(config_flatten.build_setting_rows(run.pk, wanted.config, RunSetting))
     put(job, [{"kind": "started", "at": job.started_at.isoformat(), "data": {"host": wanted.host[:200]}}])
     transaction.on_commit(lambda: message_broker.hint(job))
     return run, True

@@ -16,13 +16,13 @@ from django.utils import timezone
 
 from prove_web.live import message_broker
 from prove_web.live.ingest import pass_on, store
-from prove_web.live.jobs import locked
+from prove_web.live.jobs import lock_job
 from prove_web.live.models import Job, State, StopLevel
 from training_worker.prove.event_data import InvalidEvent, check_result
-from training_worker.prove.json_numbers import apart, spelled
+from training_worker.prove.json_numbers import encode_nonfinite, separate_nonfinite
 from training_worker.prove.metrics import METRICS
 
-from ..charts import charted
+from ..charts import list_charted_metrics
 from ..models import HeldOut, Point, Run, RunKind
 from .limits import MOST_NAMES, MOST_POINTS, InvalidRunData, check
 
@@ -30,7 +30,10 @@ Metrics = dict[str, float | str | None]  # a non-finite number by its name
 TABLES: dict[str, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
 EVENTS = {"points": "step", "held_out": "held_out"}
 ELAPSED = "elapsed_s"
-KNOWN = {"points": {*charted("points"), *(one.name for one in METRICS)}, "held_out": {*charted("held_out")}}
+KNOWN = {
+    "points": {*list_charted_metrics("points"), *(one.name for one in METRICS)},
+    "held_out": {*list_charted_metrics("held_out")},
+}
 
 
 class NotOutside(ValueError):
@@ -46,7 +49,7 @@ class MetricPoint:
     at: datetime | None = None
 
 
-def tell(run: Run, told: Mapping[str, Sequence[MetricPoint]], total: int | None = None) -> int:
+def store_metric_points(run: Run, series: Mapping[str, Sequence[MetricPoint]], total: int | None = None) -> int:
     """Store points by source and return how many steps are new or changed; no points make a heartbeat.
 
     Raises NotOutside and InvalidRunData; then nothing is stored.
@@ -54,12 +57,12 @@ def tell(run: Run, told: Mapping[str, Sequence[MetricPoint]], total: int | None 
     if run.kind != RunKind.OUTSIDE:
         raise NotOutside(f"Run {run.number} is trained here; only its worker can log to it.")
     with transaction.atomic():
-        job = locked(run.job_id)
-        fresh = [event for source, points in told.items() for event in news(run, job, source, points)]
+        job = lock_job(run.job_id)
+        fresh = [event for source, points in series.items() for event in build_metric_events(run, job, source, points)]
         opened = goes_on(job, bool(fresh))
         job.beat_at = timezone.now()
         job.total = total if total is not None else job.total
-        steps = [point.step for points in told.values() for point in points]
+        steps = [point.step for points in series.values() for point in points]
         job.done = max([job.done, *steps])
         job.total = max(job.total, job.done) if job.total else 0
         job.line = f"Step {job.done:,.0f}" if job.done and not job.ended else job.line
@@ -71,7 +74,7 @@ def tell(run: Run, told: Mapping[str, Sequence[MetricPoint]], total: int | None 
     return len(fresh)
 
 
-def news(run: Run, job: Job, source: str, points: Sequence[MetricPoint]) -> list[dict[str, Any]]:
+def build_metric_events(run: Run, job: Job, source: str, points: Sequence[MetricPoint]) -> list[dict[str, Any]]:
     """Return one event per new or changed step in step order. Raises InvalidRunData."""
     table = TABLES[source].objects.filter(run=run)
     there = table.filter(step__in={one.step for one in points}).values_list("step", "metrics", "odd")
@@ -80,20 +83,20 @@ def news(run: Run, job: Job, source: str, points: Sequence[MetricPoint]) -> list
     for place, point in enumerate(points):
         check(point.metrics, f"{source}.{place}")
         before = found[point.step][0] if point.step in found else known.get(point.step, {})
-        told = {name: spelled(value) for name, value in point.metrics.items()}
-        after = {**before, **elapsed(job, source, point), **told}
+        values = {name: encode_nonfinite(value) for name, value in point.metrics.items()}
+        after = {**before, **compute_elapsed_metrics(job, source, point), **values}
         if after != before:
             found[point.step] = (after, point.at or timezone.now())
     if len(found.keys() - known.keys()) + table.count() > MOST_POINTS:
         raise InvalidRunData(f"A run has at most {MOST_POINTS:,} steps. Log fewer, such as every tenth.", source)
     learn(run, source, [name for metrics, _ in found.values() for name in metrics])
     return [
-        {"kind": EVENTS[source], "at": at.isoformat(), "data": {"step": step, **apart(metrics)}}
+        {"kind": EVENTS[source], "at": at.isoformat(), "data": {"step": step, **separate_nonfinite(metrics)}}
         for step, (metrics, at) in sorted(found.items())
     ]
 
 
-def elapsed(job: Job, source: str, point: MetricPoint) -> Metrics:
+def compute_elapsed_metrics(job: Job, source: str, point: MetricPoint) -> Metrics:
     """Return the seconds since the start of the run, if the point has a time."""
     if source != "points" or point.at is None or job.started_at is None:
         return {}
@@ -116,9 +119,9 @@ def learn(run: Run, source: str, names: Sequence[str]) -> None:
     run.save(update_fields=["own"])
 
 
-def goes_on(job: Job, told: bool) -> bool:
+def goes_on(job: Job, reported: bool) -> bool:
     """Reopen a job that was lost, or that failed or stopped and now has new data; return whether it was reopened."""
-    if job.state != State.LOST and not (told and job.state in (State.FAILED, State.STOPPED)):
+    if job.state != State.LOST and not (reported and job.state in (State.FAILED, State.STOPPED)):
         return False
     job.state, job.error, job.ended_at, job.stop = State.RUNNING, "", None, StopLevel.NONE
     return True
@@ -138,10 +141,10 @@ def end(run: Run, state: State, error: str = "", result: Mapping[str, Any] | Non
     except InvalidEvent as why:
         raise InvalidRunData(str(why), "result") from None
     with transaction.atomic():
-        job = locked(run.job_id)
+        job = lock_job(run.job_id)
         if job.state == state and job.error == error:
             return
         job.beat_at = timezone.now()
-        told = {"state": str(state), "error": error, "result": dict(result or {})}
-        put(job, [{"kind": "ended", "at": timezone.now().isoformat(), "data": told}])
+        data = {"state": str(state), "error": error, "result": dict(result or {})}
+        put(job, [{"kind": "ended", "at": timezone.now().isoformat(), "data": data}])
     pass_on(job)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from prove_web.servers.arguments import ZERO_BYTE
-from training_worker.prove.metrics.names import LONGEST, RULE, TAKEN, fit
+from training_worker.prove.metrics.names import LONGEST, RULE, TAKEN, is_valid_name
 
 MOST_NAMES = 500  # custom metrics per run
 MOST_POINTS = 200_000  # steps per run
@@ -23,10 +23,10 @@ class InvalidRunData(ValueError):
         self.where = where
 
 
-def storable(told: Any) -> bool:
+def storable(data: Any) -> bool:
     """Return whether a dataclass's text can be stored in a database: no null characters, no lone surrogates."""
     try:
-        return not ZERO_BYTE.search(json.dumps(asdict(told), ensure_ascii=False).encode().decode())
+        return not ZERO_BYTE.search(json.dumps(asdict(data), ensure_ascii=False).encode().decode())
     except ValueError:
         return False
 
@@ -34,7 +34,7 @@ def storable(told: Any) -> bool:
 def check(names: Iterable[str], where: str) -> None:
     """Raise InvalidRunData for the first invalid name."""
     for name in names:
-        if not fit(name):
+        if not is_valid_name(name):
             what = "is reserved" if name in TAKEN else "is not a valid metric name"
             raise InvalidRunData(f"“{name[:LONGEST]}” {what}. {RULE}.", where)
 

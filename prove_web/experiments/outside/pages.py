@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.body_limit import MOST
-from training_worker.trackers.unpacking import is_zip
+from training_worker.trackers.safe_zip import is_zip
 
 from ..detail import run_of
 from . import TRACKERS as FORMATS
@@ -64,14 +64,14 @@ def run_import(request: ProjectRequest) -> HttpResponse:
             form.add_error("file", str(why))
         else:
             news = [run for run, new in made if new]
-            messages.success(request, said(len(news), len(made)))
+            messages.success(request, describe_import(len(news), len(made)))
             for one, (run, _) in [pair for pair in zip(found, made, strict=True) if pair[0].remarks][:MOST_REMARKED]:
                 messages.warning(request, f"Run {run.number}: {' '.join(one.remarks)}")
             return redirect(made[0][0]) if len(made) == 1 else redirect("runs", *request.project.path)
     return render(request, "experiments/run_import.html", {"form": form}, status=422 if form.errors else 200)
 
 
-def said(new: int, all_of_them: int) -> str:
+def describe_import(new: int, all_of_them: int) -> str:
     known = all_of_them - new
     found = f"{new} run{'' if new == 1 else 's'} imported." if new else "No new runs."
     return f"{found} {known} already imported." if known else found

@@ -17,11 +17,11 @@ from django.utils import timezone
 
 from prove_web.live import message_broker
 from prove_web.live.ingest import pass_on
-from prove_web.live.jobs import locked
+from prove_web.live.jobs import lock_job
 from training_worker.prove.store.external_rollouts import NAME, ExternalGroup, build_records, read_records_before
 from training_worker.prove.store.folder import RolloutFolder
 from training_worker.prove.store.record import RolloutRecord
-from training_worker.prove.store.storage import StorageFailed, configured
+from training_worker.prove.store.storage import StorageFailed, get_storage
 from training_worker.prove.store.uploader import bring
 from training_worker.prove.trajectory import UnreadableData
 
@@ -46,24 +46,24 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: i
     check(groups)
     folder = RolloutFolder(run.job.out / "rollouts")
     with transaction.atomic():
-        job = locked(run.job_id)
-        others = run.kept.exclude(step=step).aggregate(all=Sum("bytes"))["all"] or 0
+        job = lock_job(run.job_id)
+        others = run.stored_steps.exclude(step=step).aggregate(all=Sum("bytes"))["all"] or 0
         if others > LARGEST:
             raise InvalidRunData(
                 f"This run has {others:,} bytes of rollouts, the storage limit. Log fewer steps.", "step"
             )
-        known = run.kept.filter(step=step).values_list("digest", flat=True).first()
-        whole = [*(before(run, step, first) if first > 1 else ()), *build_records(groups, first)]
-        if len(whole) > MOST_ROLLOUTS:
+        known = run.stored_steps.filter(step=step).values_list("digest", flat=True).first()
+        records = [*(load_earlier_rollouts(run, step, first) if first > 1 else ()), *build_records(groups, first)]
+        if len(records) > MOST_ROLLOUTS:
             raise InvalidRunData(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Log a sample of them.", "groups")
         folder.path.mkdir(parents=True, exist_ok=True)
-        told = folder.store(step, whole, tokens="none")
-        fresh = told["digest"] != known
+        stored = folder.store(step, records, tokens="none")
+        fresh = stored["digest"] != known
         opened = goes_on(job, fresh)
         job.beat_at, job.done = timezone.now(), max(job.done, step)
         job.total = max(job.total, job.done) if job.total else 0
-        put(job, [{"kind": "rollouts", "at": timezone.now().isoformat(), "data": told}] if fresh else [])
-        transaction.on_commit(lambda: brought(folder.path, str(job.pk)))
+        put(job, [{"kind": "rollouts", "at": timezone.now().isoformat(), "data": stored}] if fresh else [])
+        transaction.on_commit(lambda: upload_pending_files(folder.path, str(job.pk)))
     if fresh:
         pass_on(job)
     elif opened:
@@ -71,7 +71,7 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: i
     return sum(len(one.attempts) for one in groups) if fresh else 0
 
 
-def before(run: Run, step: int, first: int) -> list[RolloutRecord]:
+def load_earlier_rollouts(run: Run, step: int, first: int) -> list[RolloutRecord]:
     """Return the stored rollouts of the groups before `first`. Raises InvalidRunData if any are missing."""
     try:
         found = read_records_before(StoredRun(run).file(step), first)
@@ -103,9 +103,9 @@ def check(groups: Sequence[ExternalGroup]) -> None:
             raise InvalidRunData("The text contains a null character or half of a surrogate pair.", where)
 
 
-def brought(folder: Path, job: str) -> None:
+def upload_pending_files(folder: Path, job: str) -> None:
     """Upload pending files to the storage, if one is configured; failed uploads are retried at the next step."""
-    if (storage := configured(settings.PROVE_STORAGE)) is None:
+    if (storage := get_storage(settings.PROVE_STORAGE)) is None:
         return
     try:
         bring(folder, storage / job / "rollouts")

@@ -17,15 +17,15 @@ from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
 from training_worker import sandbox
 from training_worker.prove.event_data import without_malformed
-from training_worker.prove.metrics.names import fitted
+from training_worker.prove.metrics.names import sanitize_name
 from training_worker.trackers.tracked_run import SOURCES, TrackedRun, from_json
 
 from ..metric_series import number
 from ..models import Run, RunKind
 from ..run_metadata import LONGEST_NOTES, LONGEST_TAG, MOST_TAGS
 from . import TRACKERS as FORMATS
-from .create import Wanted, make
-from .ingest import ELAPSED, MetricPoint, end, tell
+from .create import ExternalRunRequest, make
+from .ingest import ELAPSED, MetricPoint, end, store_metric_points
 from .limits import InvalidRunData, storable
 
 LONGEST = 120  # timeout of the child process in seconds
@@ -66,8 +66,8 @@ def child(words: Sequence[str], **streams: Any) -> None:
         raise InvalidRunData(f"Timed out after {LONGEST} seconds. Use fewer runs at a time.", "file") from None
     if done.returncode:
         why = done.stderr.strip().splitlines() if done.returncode == 2 else []
-        told = why[-1][:500] if why else f"The file cannot be read as {FORMATS[words[1]]}: the reader crashed."
-        raise InvalidRunData(told, "file")
+        text = why[-1][:500] if why else f"The file cannot be read as {FORMATS[words[1]]}: the reader crashed."
+        raise InvalidRunData(text, "file")
 
 
 def build_tracked_run(run: Run) -> TrackedRun:
@@ -100,23 +100,23 @@ def bring(project: Project, user: User | None, one: TrackedRun, format: str) -> 
     key = f"{format}:{sha256(one.as_json().encode()).hexdigest()}"
     times = {row["time"] for source in SOURCES for row in getattr(one, source)}
     began = moment(min(times, default=0.0)) if len(times) > 1 else None
-    tags = [text for tag in one.tags[:MOST_TAGS] if (text := fitted(str(tag))[:LONGEST_TAG].strip())]
+    tags = [text for tag in one.tags[:MOST_TAGS] if (text := sanitize_name(str(tag))[:LONGEST_TAG].strip())]
     name = " ".join("".join(each if each.isprintable() else " " for each in one.name).split())[:80].strip()
     notes = "\n\n".join(filter(None, [one.notes, *one.remarks]))[:LONGEST_NOTES]
-    wanted = Wanted(
+    wanted = ExternalRunRequest(
         name or f"From {FORMATS[format]}", key, one.config, tags, notes, started_at=began, silent_after_s=3600
     )
     with transaction.atomic():
         run, new = make(project, user, wanted)
         if new:
-            fill(run, one, began is not None and not clocked(one))
+            fill(run, one, began is not None and not has_elapsed_metric(one))
             if began is not None:
                 Job.objects.filter(pk=run.job_id).update(ended_at=moment(max(times)))
             run.job.refresh_from_db()
     return run, new
 
 
-def clocked(one: TrackedRun) -> bool:
+def has_elapsed_metric(one: TrackedRun) -> bool:
     """Return whether the run logged elapsed seconds itself."""
     return any(ELAPSED in row["metrics"] for row in one.points)
 
@@ -125,11 +125,11 @@ def fill(run: Run, one: TrackedRun, timed: bool) -> None:
     for source in SOURCES:
         rows = getattr(one, source)
         for at in range(0, len(rows), BATCH):
-            told = [
+            points = [
                 MetricPoint(row["step"], row["metrics"], moment(row["time"]) if timed else None)
                 for row in rows[at:][:BATCH]
             ]
-            tell(run, {source: told})
+            store_metric_points(run, {source: points})
     end(run, ENDS.get(one.state, State.DONE), result=without_malformed(one.result))
 
 

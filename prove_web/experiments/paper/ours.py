@@ -11,14 +11,14 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from prove_web.accounts.models import Project
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.querysets import BASELINES, last_part
-from prove_web.evaluations.ranking import Standing, ended, standing
+from prove_web.evaluations.ranking import LeaderboardRow, build_leaderboard_row, load_finished_evaluations
 from prove_web.live.models import State
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, read_reward
 
 from ..initial_policy import WARM
 from ..models import Run, RunKind
-from ..querysets import sampled
+from ..querysets import select_sampled_value
 
 MOST = 1_000  # newest runs considered
 BASE, PROVE, SFT = "base", "PROVE", "SFT"
@@ -34,7 +34,7 @@ class Slot:
     stage: str
     teacher: str = ""
 
-    def lacking(self, run: Run | None) -> str:
+    def explain_missing_result(self, run: Run | None) -> str:
         """Return why the slot has no result, given its run if there is one."""
         if run is not None:
             return f"run {run.number} was not evaluated on this benchmark"
@@ -42,14 +42,14 @@ class Slot:
 
 
 @dataclass
-class Ours:
+class ProjectResults:
     """Finished runs by slot, and evaluations by slot and benchmark: most tasks first, then newest.
 
     `policies` are the initial policies of runs by model; `picked` are evaluations that take precedence.
     """
 
     runs: dict[Slot, list[Run]] = field(default_factory=dict)
-    evaluations: dict[tuple[Slot, str], list[Standing]] = field(default_factory=dict)
+    evaluations: dict[tuple[Slot, str], list[LeaderboardRow]] = field(default_factory=dict)
     policies: dict[str, str] = field(default_factory=dict)
     picked: frozenset[int] = frozenset()
 
@@ -71,22 +71,24 @@ class Ours:
 
         def weight(run: Any) -> tuple[int, bool, int]:
             return (
-                sum(key[0] == slot and bool(of(run, each)) for key, each in self.evaluations.items()),
+                sum(
+                    key[0] == slot and bool(filter_run_evaluations(run, each)) for key, each in self.evaluations.items()
+                ),
                 run.after is not None,
                 run.number,
             )
 
         return max(self.runs.get(slot, ()), key=weight, default=None)
 
-    def best(self, slot: Slot, benchmark: str, run: Run | None) -> Standing | None:
+    def best(self, slot: Slot, benchmark: str, run: Run | None) -> LeaderboardRow | None:
         """Return the picked evaluation, else this run's evaluation with the most tasks, the newest of equal ones."""
         found = self.evaluations.get((slot, benchmark), [])
         picked = [one for one in found if one.evaluation.number in self.picked]
-        mine = of(run, found)
+        mine = filter_run_evaluations(run, found)
         return next(iter([*picked, *mine]), None)
 
 
-def of(run: Run | None, found: Sequence[Standing]) -> list[Standing]:
+def filter_run_evaluations(run: Run | None, found: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     return [one for one in found if one.evaluation.run_id == (run.pk if run else None)]
 
 
@@ -94,20 +96,20 @@ def place(model: str) -> int:
     return published_scores.MODELS.index(model) if model in published_scores.MODELS else len(published_scores.MODELS)
 
 
-def ours(project: Project, picked: Iterable[int] = ()) -> Ours:
+def load_project_results(project: Project, picked: Iterable[int] = ()) -> ProjectResults:
     """Load the results of a project in three queries; `picked` are numbers of evaluations that take precedence."""
     runs = runs_of(project)
     roots = {f"{OF_RUN}{run.job_id}": str(run.config.get("policy", WARM)) for run in runs}
     by_key = {run.pk: slot_of(run, roots) for run in runs}
-    found = Ours(picked=frozenset(picked))
+    found = ProjectResults(picked=frozenset(picked))
     for run in runs:
         policy = root(str(run.config.get("policy", WARM)), roots)
-        found.policies.setdefault(called(policy), policy)
+        found.policies.setdefault(format_policy_name(policy), policy)
         if (slot := by_key[run.pk]) and run.job.state == State.DONE:
             found.runs.setdefault(slot, []).append(run)
-    for one in ended(project):
+    for one in load_finished_evaluations(project):
         if slot := slot_of_evaluation(one, by_key):
-            found.evaluations.setdefault((slot, one.benchmark), []).append(standing(one))
+            found.evaluations.setdefault((slot, one.benchmark), []).append(build_leaderboard_row(one))
     for each in found.evaluations.values():
         each.sort(key=lambda one: (one.run, one.evaluation.number), reverse=True)
     return found
@@ -118,7 +120,7 @@ def runs_of(project: Project) -> Sequence[Run]:
 
     Annotated with `teacher`, `before`, `after`, and `difference` with its interval.
     """
-    numbers = {name: sampled(name) for name in ("before", "after", "difference", "low", "high")}
+    numbers = {name: select_sampled_value(name) for name in ("before", "after", "difference", "low", "high")}
     teacher = KeyTextTransform("teacher", KeyTransform("manifest", "dataset__job__result"))
     rows = (
         Run.objects.filter(project=project, deleted_at=None)
@@ -140,17 +142,17 @@ def root(policy: str, roots: Mapping[str, str]) -> str:
     return policy
 
 
-def called(policy: str) -> str:
+def format_policy_name(policy: str) -> str:
     """Return a policy's name in tables: the paper's model that it matches, else the last part of its name."""
     return published_scores.model_like(policy) or last_part(policy)
 
 
 def slot_of(run: Run, roots: Mapping[str, str]) -> Slot | None:
     """Return the slot of a run; None if its reward is neither the paper's nor one of its ablations."""
-    told: Any = run
+    annotated: Any = run
     stage = SFT if run.kind == RunKind.SFT else stage_of(run.config.get("reward"))
-    model = called(root(str(run.config.get("policy", WARM)), roots))
-    return Slot(model, stage, told.teacher or "") if stage else None
+    model = format_policy_name(root(str(run.config.get("policy", WARM)), roots))
+    return Slot(model, stage, annotated.teacher or "") if stage else None
 
 
 def stage_of(reward: Mapping[str, Any] | None) -> str:
@@ -167,5 +169,5 @@ def stage_of(reward: Mapping[str, Any] | None) -> str:
 def slot_of_evaluation(one: Evaluation, by_run: Mapping[int, Slot | None]) -> Slot | None:
     if one.run_id:
         return by_run.get(one.run_id)
-    told: Any = one
-    return None if told.source in BASELINES or not one.model else Slot(called(one.model), BASE)
+    annotated: Any = one
+    return None if annotated.source in BASELINES or not one.model else Slot(format_policy_name(one.model), BASE)

@@ -23,7 +23,7 @@ from ..compare.curves import read
 from ..evaluation import PARTS
 from ..forms import usable
 from ..models import Run
-from .ours import PROVE, Ours, ours
+from .ours import PROVE, ProjectResults, load_project_results
 from .tables import Tables
 
 # The paper's Figures 3 and 4 for the team's runs: reward by step, and the components at selected steps.
@@ -43,7 +43,7 @@ class Bars:
     rows: tuple[tuple[str, tuple[tuple[int, float | None], ...]], ...]
 
 
-def choose(found: Ours, numbers: Iterable[int]) -> list[Run]:
+def choose(found: ProjectResults, numbers: Iterable[int]) -> list[Run]:
     """Return the runs with these numbers that use the paper's reward; else the newest such run of each model."""
     runs = [run for slot, mine in found.runs.items() if slot.stage == PROVE for run in mine]
     wanted = set(numbers)
@@ -56,29 +56,34 @@ def choose(found: Ours, numbers: Iterable[int]) -> list[Run]:
     return sorted(newest.values(), key=lambda run: run.number)[:MOST]
 
 
-def offered(found: Ours) -> list[Run]:
+def list_prove_runs(found: ProjectResults) -> list[Run]:
     runs = [run for slot, mine in found.runs.items() if slot.stage == PROVE for run in mine]
     return sorted(runs, key=lambda run: -run.number)[:30]
 
 
 def figures(runs: Sequence[Run]) -> tuple[dict[str, Any], list[Bars]]:
     """Return Figure 3 as a chart specification and Figure 4 as bars, in two queries."""
-    told = read(runs, ("reward", *COMPONENTS))
+    data = read(runs, ("reward", *COMPONENTS))
     chart = {
         "title": "Mean reward by training step",
         "series": [
             {"name": f"Run {run.number}, {run.name}", "points": list(zip(curve.steps, curve.values, strict=True))}
             for run in runs
-            if (curve := told.curves[run.pk, "reward"]).steps
+            if (curve := data.curves[run.pk, "reward"]).steps
         ],
     }
     bars = [
         Bars(
             run,
             at,
-            max(told.places[run.pk].steps, default=0),
+            max(data.places[run.pk].steps, default=0),
             tuple(
-                (name, tuple((step, near(told.curves[run.pk, name], step)) for step in published_scores.STEPS))
+                (
+                    name,
+                    tuple(
+                        (step, average_near_step(data.curves[run.pk, name], step)) for step in published_scores.STEPS
+                    ),
+                )
                 for name in COMPONENTS
             ),
         )
@@ -87,7 +92,7 @@ def figures(runs: Sequence[Run]) -> tuple[dict[str, Any], list[Bars]]:
     return chart, bars
 
 
-def near(curve: Curve, step: int) -> float | None:
+def average_near_step(curve: Curve, step: int) -> float | None:
     """Return the mean over the steps near `step`; None if there are none, as in a shorter run."""
     values = [value for at, value in zip(curve.steps, curve.values, strict=True) if abs(at - step) <= NEAR]
     return fmean(values) if values else None
@@ -115,7 +120,7 @@ def paper_page(request: ProjectRequest) -> HttpResponse:
     dataset whose conversations are counted.
     """
     picked, figured = (numbers(request.GET.getlist(name)) for name in ("pick", "figure"))
-    found = ours(request.project, picked)
+    found = load_project_results(request.project, picked)
     chosen = choose(found, figured)
     chart, bars = figures(chosen) if chosen else (None, [])
     dataset = dataset_of(request.project, request.GET.get("dataset", ""))
@@ -126,7 +131,7 @@ def paper_page(request: ProjectRequest) -> HttpResponse:
         "datasets": usable(request.project).only("number", "name").order_by("-number")[:OFFERED],
         "made": composition(dataset),
         "figured": chosen,
-        "offered": offered(found),
+        "offered": list_prove_runs(found),
         "chart": chart,
         "bars": bars,
         "picked": picked,
@@ -153,11 +158,11 @@ def composition(dataset: Dataset | None) -> list[CompositionRow]:
     if dataset is not None:
         rows = dataset.trajectories.filter(split="train").order_by().values("kind").annotate(count=Count("id"))
         counts = dict(rows.values_list("kind", "count"))
-    told = [
+    parts = [
         CompositionRow(title, published_scores.TRAINING_SET[kind], counts.get(kind, 0) if dataset else None)
         for kind, title in KINDS.items()
     ]
     return [
-        *told,
+        *parts,
         CompositionRow("All", sum(published_scores.TRAINING_SET.values()), sum(counts.values()) if dataset else None),
     ]

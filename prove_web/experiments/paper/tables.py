@@ -11,14 +11,14 @@ from django.urls import reverse
 
 from prove_web.accounts.models import Project
 from prove_web.evaluations.querysets import why_not
-from prove_web.evaluations.ranking import Standing
+from prove_web.evaluations.ranking import LeaderboardRow
 from prove_web.evaluations.reports import title_of
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.models import BEST
 
 from ..initial_policy import WARM
 from ..models import Run
-from .ours import BASE, OF_RUN, PROVE, SFT, Ours, Slot
+from .ours import BASE, OF_RUN, PROVE, SFT, ProjectResults, Slot
 
 ABLATIONS = dict(
     zip(
@@ -43,7 +43,7 @@ class Part:
 
     benchmark: str
     cells: tuple[float | None, ...]
-    standing: Standing | None = None
+    standing: LeaderboardRow | None = None
     launch: tuple[str, str] | None = None
     others: tuple[tuple[str, str], ...] = ()
     why: str = ""
@@ -79,7 +79,7 @@ class Table:
 class Tables:
     """All evaluation tables for the results of one project."""
 
-    def __init__(self, project: Project, found: Ours, query: QueryDict):
+    def __init__(self, project: Project, found: ProjectResults, query: QueryDict):
         self.project, self.found, self.query = project, found, query
 
     @property
@@ -88,7 +88,7 @@ class Tables:
             self.main("bfcl-tau2", ("bfcl", "tau2")),
             self.main("teval", ("teval",)),
             self.ablations(),
-            self.supervised(),
+            self.build_supervised_table(),
             self.teachers(),
         ]
 
@@ -96,23 +96,23 @@ class Tables:
         rows: list[Row] = []
         for model in self.found.models:
             for stage in (BASE, PROVE):
-                told = [scores(name, model, stage) for name in benchmarks]
-                if any(told):
-                    parts = [Part(name, cells(name, one)) for name, one in zip(benchmarks, told, strict=True)]
+                published = [scores(name, model, stage) for name in benchmarks]
+                if any(published):
+                    parts = [Part(name, cells(name, one)) for name, one in zip(benchmarks, published, strict=True)]
                     rows.append(Row(model, stage, False, tuple(parts)))
-                rows.append(self.own(model, stage, benchmarks, whole=True))
+                rows.append(self.build_team_row(model, stage, benchmarks, detailed=True))
         words = " and ".join(title_of(name) for name in benchmarks)
         about = " ".join(
             ["Each model before and after training, in percent."] + [published_scores.MEASURED[n] for n in benchmarks]
         )
         return Table(key, words, about, heads(benchmarks, True), tuple(rows))
 
-    def supervised(self) -> Table:
+    def build_supervised_table(self) -> Table:
         rows = []
         for model in self.found.models:
             if model in published_scores.SUPERVISED:
                 rows.append(Row(model, SFT, False, overall(published_scores.SUPERVISED[model])))
-            rows.append(self.own(model, SFT, published_scores.BENCHMARKS))
+            rows.append(self.build_team_row(model, SFT, published_scores.BENCHMARKS))
         about = "Three epochs on the same conversations instead of GRPO: overall, in percent."
         title = "Supervised training on the same data"
         return Table("supervised", title, about, heads(published_scores.BENCHMARKS, False), tuple(rows), trained=True)
@@ -127,7 +127,9 @@ class Tables:
             slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, PROVE)]
             slots = slots or ([Slot(model, PROVE)] if model in published_scores.TAUGHT else [])
             rows += [
-                self.of(slot, f"taught by {slot.teacher or 'an unknown teacher'}", published_scores.BENCHMARKS)
+                self.build_slot_row(
+                    slot, f"taught by {slot.teacher or 'an unknown teacher'}", published_scores.BENCHMARKS
+                )
                 for slot in slots
             ]
         about = f"GRPO on conversations taught by {OTHER_TEACHER} instead of {PAPERS_TEACHER}: overall, in percent."
@@ -140,59 +142,65 @@ class Tables:
         rows = []
         for name, words in ABLATIONS.items():
             rows.append(Row(published_scores.ABLATED, words, False, overall(published_scores.ABLATIONS[words])))
-            rows += [self.changed(model, name, words) for model in dict.fromkeys(tried)]
+            rows += [self.build_ablation_row(model, name, words) for model in dict.fromkeys(tried)]
         about = "The reward without one component: overall, in points against the full reward with the same model."
         title = "Reward ablations"
         return Table("ablations", title, about, heads(published_scores.BENCHMARKS, False), tuple(rows), True, True)
 
-    def changed(self, model: str, stage: str, words: str) -> Row:
+    def build_ablation_row(self, model: str, stage: str, words: str) -> Row:
         """Return the team's ablation against its own full reward; both evaluations must exist and be comparable."""
         row, full = (
-            self.own(model, stage, published_scores.BENCHMARKS),
-            self.own(model, PROVE, published_scores.BENCHMARKS),
+            self.build_team_row(model, stage, published_scores.BENCHMARKS),
+            self.build_team_row(model, PROVE, published_scores.BENCHMARKS),
         )
-        parts = tuple(against(part, whole) for part, whole in zip(row.parts, full.parts, strict=True))
+        parts = tuple(
+            compute_score_change(part, baseline) for part, baseline in zip(row.parts, full.parts, strict=True)
+        )
         return Row(model, words, True, parts, row.run)
 
-    def own(self, model: str, stage: str, benchmarks: Sequence[str], whole: bool = False) -> Row:
+    def build_team_row(self, model: str, stage: str, benchmarks: Sequence[str], detailed: bool = False) -> Row:
         """Return the team's row of a model and stage, with the teacher that has the most results."""
         slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, stage)]
         slot = max(slots, key=lambda one: self.weight(one, benchmarks), default=Slot(model, stage))
-        return self.of(slot, stage, benchmarks, whole)
+        return self.build_slot_row(slot, stage, benchmarks, detailed)
 
     def weight(self, slot: Slot, benchmarks: Sequence[str]) -> tuple[int, int]:
         newest = max((run.number for run in self.found.runs.get(slot, ())), default=0)
         return sum((slot, name) in self.found.evaluations for name in benchmarks), newest
 
-    def of(self, slot: Slot, note: str, benchmarks: Sequence[str], whole: bool = False) -> Row:
+    def build_slot_row(self, slot: Slot, note: str, benchmarks: Sequence[str], detailed: bool = False) -> Row:
         run = self.found.run_of(slot)
-        return Row(slot.model, note, True, tuple(self.part(slot, name, whole, run) for name in benchmarks), run)
+        return Row(slot.model, note, True, tuple(self.part(slot, name, detailed, run) for name in benchmarks), run)
 
-    def part(self, slot: Slot, benchmark: str, whole: bool, run: Run | None) -> Part:
+    def part(self, slot: Slot, benchmark: str, detailed: bool, run: Run | None) -> Part:
         found = self.found.evaluations.get((slot, benchmark), [])
         best = self.found.best(slot, benchmark, run)
         others = tuple(
-            (f"#{one.evaluation.number} {one.evaluation.name}, {one.run} tasks", self.picking(one, found))
+            (f"#{one.evaluation.number} {one.evaluation.name}, {one.run} tasks", self.build_pick_query(one, found))
             for one in found[:OFFERED]
             if one is not best
         )
         if best is None:
-            none = (None,) * (len(published_scores.COLUMNS[benchmark]) + 1 if whole else 1)
-            return Part(benchmark, none, None, self.launch(slot, benchmark, run), others, slot.lacking(run))
-        told = {name: cell.accuracy for name, cell in best.cells.items()}
+            none = (None,) * (len(published_scores.COLUMNS[benchmark]) + 1 if detailed else 1)
+            return Part(
+                benchmark, none, None, self.launch(slot, benchmark, run), others, slot.explain_missing_result(run)
+            )
+        accuracies = {name: cell.accuracy for name, cell in best.cells.items()}
         names = (
-            (*published_scores.COLUMNS[benchmark], published_scores.OVERALL) if whole else (published_scores.OVERALL,)
+            (*published_scores.COLUMNS[benchmark], published_scores.OVERALL)
+            if detailed
+            else (published_scores.OVERALL,)
         )
-        empty = [name.replace("_", " ") for name in names if told.get(name) is None]
+        empty = [name.replace("_", " ") for name in names if accuracies.get(name) is None]
         why = f"no task of {', '.join(empty)} was run" if empty else ""
-        return Part(benchmark, tuple(told.get(name) for name in names), best, others=others, why=why)
+        return Part(benchmark, tuple(accuracies.get(name) for name in names), best, others=others, why=why)
 
-    def picking(self, one: Standing, instead_of: Sequence[Standing]) -> str:
+    def build_pick_query(self, one: LeaderboardRow, instead_of: Sequence[LeaderboardRow]) -> str:
         """Return the query string that picks this evaluation instead of the others."""
         query = self.query.copy()
         mine = {str(each.evaluation.number) for each in instead_of}
-        kept = [number for number in query.getlist("pick") if number not in mine]
-        query.setlist("pick", [*kept, str(one.evaluation.number)])
+        others = [number for number in query.getlist("pick") if number not in mine]
+        query.setlist("pick", [*others, str(one.evaluation.number)])
         return query.urlencode()
 
     def launch(self, slot: Slot, benchmark: str, run: Run | None) -> tuple[str, str]:
@@ -200,24 +208,24 @@ class Tables:
         path = self.project.path
         policy = self.found.policies.get(slot.model, "")
         if run is not None:
-            asked = {"benchmark": benchmark, "run": run.number, "checkpoint": BEST}
-            return f"Evaluate run {run.number}", f"{reverse('evaluation-new', args=[*path])}?{urlencode(asked)}"
+            query = {"benchmark": benchmark, "run": run.number, "checkpoint": BEST}
+            return f"Evaluate run {run.number}", f"{reverse('evaluation-new', args=[*path])}?{urlencode(query)}"
         start = {"policy": policy} if policy and not policy.startswith(OF_RUN) else {}
         if slot.stage == BASE:
-            asked = {"benchmark": benchmark, **start}
-            return "Evaluate", f"{reverse('evaluation-new', args=[*path])}?{urlencode(asked)}"
-        asked = {
+            query = {"benchmark": benchmark, **start}
+            return "Evaluate", f"{reverse('evaluation-new', args=[*path])}?{urlencode(query)}"
+        query = {
             "recipe": "tiny" if policy == WARM else "paper",
             "kind": "sft" if slot.stage == SFT else "grpo",
             **start,
         }
-        asked |= {"reward": "paper" if slot.stage == PROVE else slot.stage} if slot.stage != SFT else {}
-        return "Launch run", f"{reverse('run-new', args=[*path])}?{urlencode(asked)}"
+        query |= {"reward": "paper" if slot.stage == PROVE else slot.stage} if slot.stage != SFT else {}
+        return "Launch run", f"{reverse('run-new', args=[*path])}?{urlencode(query)}"
 
 
-def heads(benchmarks: Sequence[str], whole: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def heads(benchmarks: Sequence[str], detailed: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
     columns = {
-        name: (*published_scores.COLUMNS[name], published_scores.OVERALL) if whole else (published_scores.OVERALL,)
+        name: (*published_scores.COLUMNS[name], published_scores.OVERALL) if detailed else (published_scores.OVERALL,)
         for name in benchmarks
     }
     return tuple((title_of(name), tuple(column.replace("_", " ") for column in columns[name])) for name in benchmarks)
@@ -234,15 +242,15 @@ def scores(benchmark: str, model: str, stage: str) -> Mapping[str, float]:
     )
 
 
-def cells(benchmark: str, told: Mapping[str, float]) -> tuple[float | None, ...]:
-    return tuple(told.get(name) for name in (*published_scores.COLUMNS[benchmark], published_scores.OVERALL))
+def cells(benchmark: str, scores: Mapping[str, float]) -> tuple[float | None, ...]:
+    return tuple(scores.get(name) for name in (*published_scores.COLUMNS[benchmark], published_scores.OVERALL))
 
 
 def overall(numbers: Sequence[float]) -> tuple[Part, ...]:
     return tuple(Part(name, (number,)) for name, number in zip(published_scores.BENCHMARKS, numbers, strict=True))
 
 
-def against(part: Part, full: Part) -> Part:
+def compute_score_change(part: Part, full: Part) -> Part:
     """Return the change of the overall score from the full reward; if either is missing, what to launch."""
     if part.standing is None:
         return part

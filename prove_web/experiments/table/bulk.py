@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from prove_web.accounts.locks import hold
+from prove_web.accounts.locks import lock_project
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
@@ -24,12 +24,12 @@ from .params import TableParams
 from .rows import filter_runs
 
 MOST = 1_000  # runs per action
-TOLD = 8  # refusals listed individually
+MAX_LISTED = 8  # refusals listed individually
 UNDELETE = "undelete"  # applies to runs in the trash
 
 
 @dataclass
-class Done:
+class BulkResult:
     """Result of a bulk action; `undo` is the inverse action, if any; `changed` are the runs that it changed."""
 
     said: str
@@ -83,9 +83,9 @@ def remove(run: Run, user: User) -> bool:
 @transaction.atomic
 def bring_back(run: Run, given: object) -> bool:
     """Restore a run from the trash. Raises InvalidMetadata."""
-    hold(run.project_id)  # prevents concurrent deletion and restoring
+    lock_project(run.project_id)  # prevents concurrent deletion and restoring
     about = {"project": run.project_id, "kind": Deletion.Kind.RUN, "number": run.number}
-    found = Deletion.objects.waiting().filter(**about).first()
+    found = Deletion.objects.filter_in_trash().filter(**about).first()
     if found is None:
         if Run.objects.filter(pk=run.pk).exists():
             return False  # somebody else restored it
@@ -116,14 +116,14 @@ ACTS = {
 }
 
 
-def chosen(project: Project, data: Mapping[str, Any], asked: TableParams) -> tuple[list[Run], list[int]]:
+def find_selected_runs(project: Project, data: Mapping[str, Any], params: TableParams) -> tuple[list[Run], list[int]]:
     """Return the selected runs, or with `all` every run that the table found, and the missing numbers.
 
     Missing runs may have been deleted by someone else. Raises InvalidMetadata.
     """
     numbers = set() if data.get("all") else numbers_of(str(data.get("runs", "")))
     if data.get("all"):
-        rows, _ = filter_runs(project, asked)
+        rows, _ = filter_runs(project, params)
     else:
         rows = in_bin(project) if data.get("act") == UNDELETE else run_metadata.in_sight(project)
         rows = rows.filter(number__in=numbers if len(numbers) <= MOST else ())
@@ -135,18 +135,18 @@ def chosen(project: Project, data: Mapping[str, Any], asked: TableParams) -> tup
     return runs, sorted(numbers - {run.number for run in runs})
 
 
-def numbers_of(told: str) -> set[int]:
+def numbers_of(text: str) -> set[int]:
     """Parse comma-separated run numbers."""
-    return {number for one in told.split(",") if (number := parse_digits(one)) is not None}
+    return {number for one in text.split(",") if (number := parse_digits(one)) is not None}
 
 
 def in_bin(project: Project) -> QuerySet[Run]:
     return Run.everything.filter(project=project, deleted_at__isnull=False)
 
 
-def do(act: Act, runs: Iterable[Run], given: Any, missing: Iterable[int] = ()) -> Done:
+def apply_action_to_runs(act: Act, runs: Iterable[Run], given: Any, missing: Iterable[int] = ()) -> BulkResult:
     """Apply an action to each run independently, so that a refusal does not affect the other runs."""
-    done = Done(act.said, act.undo, refused=[f"Run {number}: no longer exists" for number in missing])
+    done = BulkResult(act.said, act.undo, refused=[f"Run {number}: no longer exists" for number in missing])
     for run in runs:
         try:
             changed = act.do(run, given)
@@ -160,5 +160,5 @@ def do(act: Act, runs: Iterable[Run], given: Any, missing: Iterable[int] = ()) -
     return done
 
 
-def counted(count: int) -> str:
+def format_run_count(count: int) -> str:
     return f"{count:,} run{'s' if count != 1 else ''}"

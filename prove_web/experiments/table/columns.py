@@ -16,7 +16,14 @@ from training_worker.prove.metrics import BY_NAME, Metric
 
 from ..metric_stats import NEWEST
 from ..models import HELD_OUT, POINTS, MetricSummary
-from ..querysets import baseline, dataset_called, sampled, steps, summarised, took
+from ..querysets import (
+    baseline,
+    dataset_called,
+    select_metric_summary,
+    select_run_duration,
+    select_sampled_value,
+    steps,
+)
 from . import external_columns as outside
 from .external_columns import ExternalSetting
 from .settings import SETTINGS, Setting
@@ -39,7 +46,7 @@ FORMS = {
 
 
 @dataclass(frozen=True)
-class Known:
+class RunProperty:
     """A property of every run, read from a field of its row."""
 
     key: str
@@ -52,7 +59,7 @@ class Known:
 
     @property
     def value(self) -> Expression:
-        found = {"steps": steps, "took": took, "gain": lambda: sampled("difference")}
+        found = {"steps": steps, "took": select_run_duration, "gain": lambda: select_sampled_value("difference")}
         found |= {"base": baseline, "dataset": dataset_called}
         return found[self.key]() if self.key in found else F(self.field)
 
@@ -121,31 +128,31 @@ class Measure:
 
     @property
     def value(self) -> Expression:
-        return summarised(self.name, self.field, self.source)
+        return select_metric_summary(self.name, self.field, self.source)
 
 
-Column = Known | Measure | Setting | ExternalSetting
+Column = RunProperty | Measure | Setting | ExternalSetting
 KNOWN = {
     one.key: one
     for one in (
-        Known("number", "Number", "number", numeric=True),
-        Known("name", "Name", "name"),
-        Known("state", "State", "job__state"),
-        Known("kind", "Kind", "kind"),
-        Known("dataset", "Dataset", "dataset__called"),
-        Known("sweep", "Sweep", "sweep__number"),
-        Known("base", "Baseline", "against__number", help="The run it is compared with."),
-        Known("steps", "Steps", "", numeric=True),
-        Known(
+        RunProperty("number", "Number", "number", numeric=True),
+        RunProperty("name", "Name", "name"),
+        RunProperty("state", "State", "job__state"),
+        RunProperty("kind", "Kind", "kind"),
+        RunProperty("dataset", "Dataset", "dataset__called"),
+        RunProperty("sweep", "Sweep", "sweep__number"),
+        RunProperty("base", "Baseline", "against__number", help="The run it is compared with."),
+        RunProperty("steps", "Steps", "", numeric=True),
+        RunProperty(
             "gain",
             "Held-out gain",
             "",
             numeric=True,
             help="Mean paired difference on held-out worlds after training, with its 95 % interval.",
         ),
-        Known("by", "Created by", "job__created_by__username"),
-        Known("when", "Created", "created_at"),
-        Known("took", "Duration", ""),
+        RunProperty("by", "Created by", "job__created_by__username"),
+        RunProperty("when", "Created", "created_at"),
+        RunProperty("took", "Duration", ""),
     )
 }
 FIRST = ("number", "name")  # both are in the first column of every table
@@ -162,7 +169,7 @@ def column(key: str) -> Column | None:
         return KNOWN.get(key) or SETTINGS[key]
     if found := outside.parse_external_key(key):
         return found
-    name, form = divided(key)
+    name, form = split_metric_key(key)
     if not name or len(name) > 80 or "," in name or not name.isprintable():
         return None
     measured = OWN.get(name) or name.removeprefix(f"{MEASURED}_")
@@ -174,7 +181,7 @@ def held_out(name: str) -> bool:
     return name in OWN or name.startswith(f"{MEASURED}_")
 
 
-def divided(key: str) -> tuple[str, str]:
+def split_metric_key(key: str) -> tuple[str, str]:
     """Split a metric key into name and form: `reward-mean-20` gives `reward` and `mean-20`."""
     for form in FORMS:
         if key.endswith(f"-{form}"):
@@ -188,11 +195,11 @@ def read(text: str) -> list[Column]:
     return [one for key, one in found.items() if key not in FIRST][:MOST]
 
 
-def written(columns: Iterable[Column]) -> str:
+def join_column_keys(columns: Iterable[Column]) -> str:
     return ",".join(one.key for one in columns)
 
 
-def usual() -> list[Column]:
+def list_default_columns() -> list[Column]:
     return read(",".join(USUAL))
 
 
@@ -204,9 +211,9 @@ def list_measures(project: Project) -> list[Measure]:
     return sorted(found, key=lambda one: (one.source != POINTS, order.get(one.name, len(order)), one.name))
 
 
-def offered(project: Project) -> list[tuple[str, Sequence[Column]]]:
+def list_column_groups(project: Project) -> list[tuple[str, Sequence[Column]]]:
     """Return all available columns by group; each metric once, in its current form."""
     groups: dict[str, list[Column]] = {"Run": [one for key, one in KNOWN.items() if key not in FIRST]}
-    for one in (*list_measures(project), *SETTINGS.values(), *outside.offered(project)):
+    for one in (*list_measures(project), *SETTINGS.values(), *outside.list_external_columns(project)):
         groups.setdefault(one.group, []).append(one)
     return list(groups.items())

@@ -10,10 +10,10 @@ from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Subqu
 from prove_web.accounts.models import Project
 from prove_web.trajectories.search.ast import BadQuery, FieldComparison
 from prove_web.trajectories.search.fields import Field
-from prove_web.trajectories.search.lookups import any_of, either
+from prove_web.trajectories.search.lookups import any_of, combine_with_or
 
 from ..models import Run, RunSetting
-from ..outside.config_flatten import LONGEST_NAME, called
+from ..outside.config_flatten import LONGEST_NAME, normalise_name
 from .lookups import NUMBER, ONE_SIDED, close, number
 
 BEFORE = "config."
@@ -56,7 +56,7 @@ def select_setting(name: str, what: str) -> Subquery:
 def parse_external_key(key: str) -> ExternalSetting | None:
     """Return the column of a `config.` key, or None."""
     name = key.removeprefix(BEFORE).lower()
-    fits = key.startswith(BEFORE) and len(name) <= LONGEST_NAME and name and called(name) == name
+    fits = key.startswith(BEFORE) and len(name) <= LONGEST_NAME and name and normalise_name(name) == name
     return ExternalSetting(name) if fits else None
 
 
@@ -66,7 +66,7 @@ def names(project: Project) -> QuerySet[RunSetting, str]:
     return mine.values_list("name", flat=True).annotate(runs=Count("pk")).order_by("-runs", "name")
 
 
-def offered(project: Project) -> list[ExternalSetting]:
+def list_external_columns(project: Project) -> list[ExternalSetting]:
     """Return at most OFFERED columns, by name."""
     return [ExternalSetting(name) for name in sorted(names(project)[:OFFERED])]
 
@@ -81,20 +81,20 @@ def values(name: str, project: Project) -> list[str]:
 def field(of: ExternalSetting) -> Field:
     """Return a search field that compares numbers, and matches numbers or text for equality."""
 
-    def rows(project: Project, asked: FieldComparison) -> Q:
+    def match_external_setting(project: Project, comparison: FieldComparison) -> Q:
         known = list(names(project)[:OFFERED])
         if of.name not in known and not names(project).filter(name=of.name).exists():
-            raise BadQuery(asked.at, unknown(of.name, known))
+            raise BadQuery(comparison.at, unknown(of.name, known))
         mine = RunSetting.objects.filter(run=OuterRef("pk"), name=of.name)
-        if asked.op in ONE_SIDED:
-            low, high = close(number(asked))
-            bound = low if asked.op in ("<", ">=") else high
-            lookup = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}[asked.op]
+        if comparison.op in ONE_SIDED:
+            low, high = close(number(comparison))
+            bound = low if comparison.op in ("<", ">=") else high
+            lookup = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}[comparison.op]
             return Q(Exists(mine.filter(**{f"number__{lookup}": bound})))
-        fits = Q(Exists(mine.filter(either(equal(one) for one in any_of(asked)))))
-        return Q(Exists(mine)) & ~fits if asked.op == "!=" else fits
+        fits = Q(Exists(mine.filter(combine_with_or(equal(one) for one in any_of(comparison)))))
+        return Q(Exists(mine)) & ~fits if comparison.op == "!=" else fits
 
-    return Field(f"{of.name}, logged by external runs", f"{of.key}>1", rows, True)
+    return Field(f"{of.name}, logged by external runs", f"{of.key}>1", match_external_setting, True)
 
 
 def equal(text: str) -> Q:

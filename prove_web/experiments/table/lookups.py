@@ -15,11 +15,14 @@ NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][-+]?
 ONE_SIDED = {"<": LessThan, "<=": LessThanOrEqual, ">": GreaterThan, ">=": GreaterThanOrEqual}
 
 
-def number(asked: FieldComparison) -> float:
+def number(comparison: FieldComparison) -> float:
     """Return the number that a comparison asks for. Raises BadQuery for anything else."""
-    value = float(asked.value) if NUMBER.fullmatch(asked.value) else float("inf")
+    value = float(comparison.value) if NUMBER.fullmatch(comparison.value) else float("inf")
     if abs(value) > 1e300:
-        raise BadQuery(asked.ends, f"“{asked.field}” takes a number, such as {asked.field}>0.5 or {asked.field}<1e-4.")
+        raise BadQuery(
+            comparison.ends,
+            f"“{comparison.field}” takes a number, such as {comparison.field}>0.5 or {comparison.field}<1e-4.",
+        )
     return value
 
 
@@ -29,7 +32,7 @@ def close(value: float) -> tuple[float, float]:
     return value - slack, value + slack
 
 
-def compared(found: Expression, op: str, value: float) -> Q:
+def match_number(found: Expression, op: str, value: float) -> Q:
     """Return a condition on a number, which rows without the number never satisfy."""
     low, high = (Value(one, FloatField()) for one in close(value))
     same = Q(GreaterThanOrEqual(found, low)) & Q(LessThanOrEqual(found, high))
@@ -38,5 +41,5 @@ def compared(found: Expression, op: str, value: float) -> Q:
     return Q(IsNull(found, False)) & ~same if op == "!=" else same
 
 
-def among(found: Expression, values: Sequence[str]) -> Q:
+def match_any_value(found: Expression, values: Sequence[str]) -> Q:
     return Q(In(found, list(values)))

@@ -14,16 +14,16 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.parse_int import parse_digits
-from prove_web.trajectories.search.completing import complete
+from prove_web.trajectories.search.completion import complete
 
 from .. import run_metadata
-from . import columns, exporting, fields, search
+from . import columns, export, fields, search
 from .bulk_pages import UNDO
 from .columns import FORMS
 from .external_columns import parse_external_key
-from .grouping import TITLES, Group, choices, groups, members
-from .params import ARCHIVED, PAGE, TableParams, parse_params, remember, remembered
-from .rows import annotate_columns, filled, filter_runs, lines, ordered
+from .params import ARCHIVED, PAGE, TableParams, load_saved_columns, parse_params, remember
+from .rows import annotate_columns, build_page_rows, build_rows, filter_runs, order_runs
+from .run_groups import TITLES, Group, choices, groups, members
 from .settings import SETTINGS
 
 ROWS = 25
@@ -36,10 +36,14 @@ def runs(request: ProjectRequest) -> HttpResponse:
     view, part = parse_params(request.GET), request.GET.get("part")
     if part == "columns":
         return render(request, "experiments/table/picker.html", picker(request, view))
-    if "columns" not in request.GET and not request.htmx and (mine := remembered(request.user, request.project)):
-        kept = request.GET.copy()
-        kept["columns"] = mine
-        return redirect(f"{request.path}?{kept.urlencode()}")
+    if (
+        "columns" not in request.GET
+        and not request.htmx
+        and (mine := load_saved_columns(request.user, request.project))
+    ):
+        query = request.GET.copy()
+        query["columns"] = mine
+        return redirect(f"{request.path}?{query.urlencode()}")
     context = table(request, view)
     if part == "table":
         return render(request, "experiments/table/table.html", context)
@@ -56,10 +60,10 @@ def runs(request: ProjectRequest) -> HttpResponse:
 def table(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
     rows, condition = filter_runs(request.project, view)
     context: dict[str, Any] = {
-        "asked": view,
+        "params": view,
         "address": view.address,
         "fault": condition.fault,
-        "marked": condition.fault and condition.fault.around(view.query),
+        "marked": condition.fault and condition.fault.split_query(view.query),
         "first": head(columns.KNOWN["number"], view.sort),
         "heads": [head(one, view.sort) for one in view.columns],
         "count": rows.count(),
@@ -68,9 +72,9 @@ def table(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
         page: Page = groups(rows, view.group, view.columns, view.sort, view.page)
         unfold(page, rows, view)
         return {**context, "page": page, "groups": page.object_list, "by": title_of(view.group)}
-    page = Paginator(ordered(rows, view.sort), ROWS).get_page(view.page)
+    page = Paginator(order_runs(rows, view.sort), ROWS).get_page(view.page)
     page.object_list = list(annotate_columns(page.object_list, view.columns))
-    return {**context, "page": page, "rows": filled(page.object_list, view.columns)}
+    return {**context, "page": page, "rows": build_rows(page.object_list, view.columns)}
 
 
 def unfold(page: Page, rows: Any, view: TableParams) -> None:
@@ -79,7 +83,9 @@ def unfold(page: Page, rows: Any, view: TableParams) -> None:
     for each in page.object_list:
         if each.key in view.open:
             each.open = True
-            each.rows = lines(ordered(members(rows, view.group, each.value), view.sort)[:ROWS], view.columns)
+            each.rows = build_page_rows(
+                order_runs(members(rows, view.group, each.value), view.sort)[:ROWS], view.columns
+            )
 
 
 def title_of(group: str) -> str:
@@ -96,11 +102,11 @@ def head(one: columns.Column, sort: str) -> dict[str, Any]:
 def picker(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
     """Return the context of the column picker: current and available columns."""
     return {
-        "asked": view,
+        "params": view,
         "chosen": view.columns,
-        "groups": columns.offered(request.project),
+        "groups": columns.list_column_groups(request.project),
         "forms": FORMS,
-        "own": bool(remembered(request.user, request.project)),
+        "own": bool(load_saved_columns(request.user, request.project)),
     }
 
 
@@ -123,7 +129,7 @@ def runs_completion(request: ProjectRequest) -> HttpResponse:
     """Return completions at a position in a query as JSON."""
     query, at = search.parse_search(request.GET)[:1_100], request.GET.get("at", "")
     place = len(query) if (number := parse_digits(at)) is None else number
-    offered = fields.offered(request.project)
+    offered = fields.list_fields(request.project)
     return JsonResponse(asdict(complete(request.project, query, place, offered, fields.values)))
 
 
@@ -133,15 +139,15 @@ def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse
     """Export all matching rows with the current columns: `?format=csv` or `json`."""
     view, kind = parse_params(request.GET), request.GET.get("format", "csv")
     rows, condition = filter_runs(request.project, view)
-    if kind not in exporting.FORMATS or condition.fault:
+    if kind not in export.FORMATS or condition.fault:
         why = condition.fault.message if condition.fault else f"Unknown format “{kind[:20]}”. Use csv or json."
         return HttpResponse(why, content_type="text/plain; charset=utf-8", status=400)
-    numbers = list(ordered(rows, view.sort).values_list("pk", flat=True))
-    told = exporting.lines(numbers, view.columns)
-    made = exporting.as_csv(told, view.columns) if kind == "csv" else exporting.as_json(told)
+    numbers = list(order_runs(rows, view.sort).values_list("pk", flat=True))
+    lines = export.iter_export_rows(numbers, view.columns)
+    made = export.as_csv(lines, view.columns) if kind == "csv" else export.as_json(lines)
     headers = {"Content-Disposition": f'attachment; filename="runs-{request.project.slug}.{kind}"'}
     pieces = (piece.encode() for piece in made)
-    return StreamingHttpResponse(pieces, content_type=exporting.FORMATS[kind], headers=headers)
+    return StreamingHttpResponse(pieces, content_type=export.FORMATS[kind], headers=headers)
 
 
 @in_project(Action.ANNOTATE)
@@ -149,13 +155,13 @@ def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse
 def run_views(request: ProjectRequest) -> HttpResponse:
     """Save the current table with its columns as a named view."""
     query = parse_params(request.POST).address
-    saved_views.keep(request, PAGE, query)
+    saved_views.save_submitted_view(request, PAGE, query)
     return redirect(f"{reverse('runs', args=request.project.path)}?{query}".removesuffix("?"))
 
 
 @in_project(Action.ANNOTATE)
 @require_POST
-def run_view(request: ProjectRequest, kept: int) -> HttpResponse:
+def run_view(request: ProjectRequest, saved_view: int) -> HttpResponse:
     """Rename or delete a view."""
-    view = saved_views.change(request, PAGE, kept)
+    view = saved_views.change(request, PAGE, saved_view)
     return redirect(f"{reverse('runs', args=request.project.path)}?{view.query}".removesuffix("?"))

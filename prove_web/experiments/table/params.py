@@ -9,11 +9,11 @@ from typing import Any
 from django.http import QueryDict
 
 from prove_web.accounts.models import Preference, Project
-from prove_web.trajectories.list_params import tidy
+from prove_web.trajectories.list_params import build_query_string
 
 from . import search
-from .columns import Column, column, read, usual, written
-from .grouping import groupable
+from .columns import Column, column, join_column_keys, list_default_columns, read
+from .run_groups import groupable
 
 PAGE = "runs"
 NEWEST = "-number"
@@ -37,7 +37,7 @@ class TableParams:
     @property
     def address(self) -> str:
         """Return the equivalent query string for the first page."""
-        return tidy(self.fields)
+        return build_query_string(self.fields)
 
     @property
     def fields(self) -> dict[str, str]:
@@ -46,7 +46,7 @@ class TableParams:
             "sort": "" if self.sort == NEWEST else self.sort,
             "group": self.group,
             "archived": self.archived,
-            "columns": written(self.columns) if self.own else "",
+            "columns": join_column_keys(self.columns) if self.own else "",
         }
 
     @property
@@ -64,23 +64,23 @@ def parse_params(data: Mapping[str, Any]) -> TableParams:
         sort=sort if column(sort.removeprefix("-")) else NEWEST,
         group=data.get("group", "") if groupable(data.get("group", "")) else "",
         archived=archived if archived in ARCHIVED else "",
-        columns=columns or usual(),
+        columns=columns or list_default_columns(),
         own=bool(columns),
         open=data.getlist("open")[:MOST_OPEN] if isinstance(data, QueryDict) else [],
         page=data.get("page", ""),
     )
 
 
-def remembered(user: Any, project: Project) -> str:
+def load_saved_columns(user: Any, project: Project) -> str:
     """Return the columns that a user saved for this project as a parameter; "" for the default ones."""
-    kept = Preference.objects.filter(user=user, project=project, page=PAGE).values_list("value", flat=True).first()
-    return written(read(str((kept or {}).get("columns", ""))))
+    stored = Preference.objects.filter(user=user, project=project, page=PAGE).values_list("value", flat=True).first()
+    return join_column_keys(read(str((stored or {}).get("columns", ""))))
 
 
 def remember(user: Any, project: Project, columns: list[Column]) -> None:
     """Save a user's columns; an empty list restores the default ones."""
     mine = {"user": user, "project": project, "page": PAGE}
     if columns:
-        Preference.objects.update_or_create(**mine, defaults={"value": {"columns": written(columns)}})
+        Preference.objects.update_or_create(**mine, defaults={"value": {"columns": join_column_keys(columns)}})
     else:
         Preference.objects.filter(**mine).delete()

@@ -11,18 +11,18 @@ from django.db.models import F, QuerySet
 
 from prove_web.accounts.models import Project
 
-from ..metric_stats import drawn
+from ..metric_stats import compute_bucket_means
 from ..models import MetricSummary, Run, RunSetting
-from ..outside.config_flatten import plain
-from ..querysets import measured
-from ..reward_config import said
+from ..outside.config_flatten import choose_number_or_text
+from ..querysets import annotate_runs
+from ..reward_config import describe_reward
 from ..run_metadata import in_sight
 from ..sparkline import Sparkline
-from ..summary_tiles import written
+from ..summary_tiles import format_metric_value
 from .columns import Column, Measure, column
 from .external_columns import ExternalSetting
 from .params import TableParams
-from .search import Sought, sought
+from .search import SearchCondition, build_search_condition
 from .settings import PRESET, Setting
 
 CURVED = ("now", "last")  # metric forms shown with a sparkline
@@ -56,21 +56,21 @@ class Row:
 class Read:
     """Related objects loaded in bulk for the cells of several runs."""
 
-    kept: dict[tuple[int, str, str], MetricSummary]
+    summaries: dict[tuple[int, str, str], MetricSummary]
     given: dict[tuple[int, str], RunSetting]
     policies: dict[str, str]
 
 
-def filter_runs(project: Project, asked: TableParams) -> tuple[QuerySet[Run], Sought]:
+def filter_runs(project: Project, params: TableParams) -> tuple[QuerySet[Run], SearchCondition]:
     """Return the runs that match the parameters, unordered."""
     rows = in_sight(project)
-    if asked.archived != "too":
-        rows = rows.filter(archived_at__isnull=asked.archived != "only")
-    condition = sought(project, asked.query)
+    if params.archived != "too":
+        rows = rows.filter(archived_at__isnull=params.archived != "only")
+    condition = build_search_condition(project, params.query)
     return rows.filter(condition.rows), condition
 
 
-def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
+def order_runs(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
     """Order by pinned first, then by a column; missing values come last, ties are ordered by number."""
     one = column(sort.removeprefix("-"))
     if one is None:
@@ -82,45 +82,48 @@ def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
     return rows.alias(**keys).order_by("-pinned", *order, "-number")
 
 
-def lines(rows: QuerySet[Run], columns: Sequence[Column]) -> list[Row]:
+def build_page_rows(rows: QuerySet[Run], columns: Sequence[Column]) -> list[Row]:
     """Return the rows of runs that fit on one page."""
-    return filled(list(annotate_columns(rows, columns)), columns)
+    return build_rows(list(annotate_columns(rows, columns)), columns)
 
 
 def annotate_columns(rows: QuerySet[Run], columns: Sequence[Column]) -> QuerySet[Run]:
     settings = {f"setting_{one.key}": one.value for one in columns if isinstance(one, Setting)}
-    return measured(rows).annotate(**settings)
+    return annotate_runs(rows).annotate(**settings)
 
 
-def filled(runs: Sequence[Run], columns: Sequence[Column]) -> list[Row]:
+def build_rows(runs: Sequence[Run], columns: Sequence[Column]) -> list[Row]:
     read = Read(summaries(runs, columns), load_external_settings(runs, columns), started_from(runs))
-    return [Row(run, [cell(run, one, read) for one in columns], said(getattr(run, "scored_by", None))) for run in runs]
+    return [
+        Row(run, [cell(run, one, read) for one in columns], describe_reward(getattr(run, "scored_by", None)))
+        for run in runs
+    ]
 
 
 def summaries(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str, str], MetricSummary]:
     names = {one.name for one in columns if isinstance(one, Measure)}
     if not names:
         return {}
-    kept = MetricSummary.objects.filter(run__in=[run.pk for run in runs], name__in=names)
-    return {(one.run_id, one.source, one.name): one for one in kept}
+    stored = MetricSummary.objects.filter(run__in=[run.pk for run in runs], name__in=names)
+    return {(one.run_id, one.source, one.name): one for one in stored}
 
 
 def load_external_settings(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str], RunSetting]:
     names = [one.name for one in columns if isinstance(one, ExternalSetting)]
-    kept = RunSetting.objects.filter(run__in=[run.pk for run in runs], name__in=names) if names else ()
-    return {(one.run_id, one.name): one for one in kept}
+    stored = RunSetting.objects.filter(run__in=[run.pk for run in runs], name__in=names) if names else ()
+    return {(one.run_id, one.name): one for one in stored}
 
 
 def cell(run: Run, one: Column, read: Read) -> Cell:
     if isinstance(one, Measure):
-        return measure_cell(one, read.kept.get((run.pk, one.source, one.name)))
+        return measure_cell(one, read.summaries.get((run.pk, one.source, one.name)))
     if isinstance(one, ExternalSetting):
-        told = read.given.get((run.pk, one.name))
-        return Cell(one, plain(told.text, told.number), told.text) if told else Cell(one)
+        setting = read.given.get((run.pk, one.name))
+        return Cell(one, choose_number_or_text(setting.text, setting.number), setting.text) if setting else Cell(one)
     if isinstance(one, Setting):
         value = getattr(run, f"setting_{one.key}")
         if one.key == PRESET:
-            return Cell(one, value, said(getattr(run, "scored_by", None)) or "The paper's")
+            return Cell(one, value, describe_reward(getattr(run, "scored_by", None)) or "The paper's")
         return Cell(one, value, read.policies.get(str(value), "") or one.text(value))
     value = getattr(run, one.key, None) if not one.field else follow(run, one.field)
     return Cell(one, value)
@@ -134,21 +137,21 @@ def follow(run: Run, path: str) -> Any:
     return value
 
 
-def measure_cell(one: Measure, kept: MetricSummary | None) -> Cell:
-    value = getattr(kept, one.field) if kept else None
-    if kept is None or value is None:
+def measure_cell(one: Measure, summary: MetricSummary | None) -> Cell:
+    value = getattr(summary, one.field) if summary else None
+    if summary is None or value is None:
         return Cell(one)
-    start = worded(one, kept.start) if one.form == "now" and kept.start is not None else ""
-    line = Sparkline.of(drawn(kept.small)) if one.form in CURVED else None
-    return Cell(one, value, worded(one, value), start, line)
+    start = format_measure(one, summary.start) if one.form == "now" and summary.start is not None else ""
+    line = Sparkline.from_values(compute_bucket_means(summary.small)) if one.form in CURVED else None
+    return Cell(one, value, format_measure(one, value), start, line)
 
 
-def worded(one: Measure, value: float) -> str:
+def format_measure(one: Measure, value: float) -> str:
     """Format a metric value compactly."""
     metric = one.metric
     if metric is None or (0 < abs(value) < TINY and metric.unit in ("number", "nats", "s")):
         return f"{value:.4g}"
-    return written(value, metric.unit)
+    return format_metric_value(value, metric.unit)
 
 
 def started_from(runs: Sequence[Run]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from prove_web.accounts.models import Project
 from prove_web.parse_int import parse_digits
-from prove_web.trajectories.search.ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Node, Not, Text
+from prove_web.trajectories.search.ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Negation, Node, Text
 from prove_web.trajectories.search.fields import EQUAL
 from prove_web.trajectories.search.parsing import parse
 
@@ -20,20 +20,20 @@ LOOSE = re.compile(r'"[^"]*"?|(?<=[\w-])\s*(?:<=|>=|!=|[<>=])\s*(?=[^\s()])')
 
 
 @dataclass(frozen=True)
-class Sought:
+class SearchCondition:
     """The condition of a query; a query with a `fault` matches nothing."""
 
     rows: Q
     fault: Fault | None = None
 
 
-def sought(project: Project, query: str) -> Sought:
-    tight, places = tightened(query)
+def build_search_condition(project: Project, query: str) -> SearchCondition:
+    tight, places = remove_operator_spaces(query)
     try:
-        return Sought(wanted(project, parse(tight, such_as="state:running")))
+        return SearchCondition(build_filter(project, parse(tight, such_as="state:running")))
     except BadQuery as bad:
         at = places[min(bad.fault.at, len(places) - 1)]
-        return Sought(Q(pk__in=[]), Fault(at, bad.fault.message))
+        return SearchCondition(Q(pk__in=[]), Fault(at, bad.fault.message))
 
 
 def parse_search(query: Mapping[str, str]) -> str:
@@ -41,50 +41,52 @@ def parse_search(query: Mapping[str, str]) -> str:
     return " ".join(query.get("q", "").splitlines())
 
 
-def tightened(query: str) -> tuple[str, list[int]]:
+def remove_operator_spaces(query: str) -> tuple[str, list[int]]:
     """Remove spaces around comparison operators; also return each character's original position."""
-    kept = [True] * len(query)
+    retained = [True] * len(query)
     for found in LOOSE.finditer(query):
         if not found.group().startswith('"'):
             for at in range(*found.span()):
-                kept[at] = not query[at].isspace()
-    places = [at for at, keep in enumerate(kept) if keep]
+                retained[at] = not query[at].isspace()
+    places = [at for at, keep in enumerate(retained) if keep]
     return "".join(query[at] for at in places), [*places, len(query)]
 
 
-def wanted(project: Project, node: Node) -> Q:
+def build_filter(project: Project, node: Node) -> Q:
     """Return the condition of a parsed query. Raises BadQuery."""
     match node:
         case Text(words):
-            return saying(words)
+            return match_words(words)
         case FieldComparison():
             return condition(project, node)
-        case Not(inner):
-            return ~wanted(project, inner)
+        case Negation(inner):
+            return ~build_filter(project, inner)
         case AnyOf(nodes):
             one = Q(pk__in=[])
             for each in nodes:
-                one |= wanted(project, each)
+                one |= build_filter(project, each)
             return one
         case AllOf(nodes):
             every = Q()
             for each in nodes:
-                every &= wanted(project, each)
+                every &= build_filter(project, each)
             return every
 
 
-def condition(project: Project, asked: FieldComparison) -> Q:
-    field = field_of(asked.field)
+def condition(project: Project, comparison: FieldComparison) -> Q:
+    field = field_of(comparison.field)
     if field is None:
-        raise BadQuery(asked.at, unknown(asked))
-    if asked.op not in field.ops:
-        at = asked.at + len(asked.field)
-        raise BadQuery(at, f"“{asked.field}” is not a number: it takes {' '.join(EQUAL)}, such as {field.example}.")
-    found = field.rows(project, asked)
-    return ~found if asked.op == "!=" and not field.compared else found
+        raise BadQuery(comparison.at, unknown(comparison))
+    if comparison.op not in field.ops:
+        at = comparison.at + len(comparison.field)
+        raise BadQuery(
+            at, f"“{comparison.field}” is not a number: it takes {' '.join(EQUAL)}, such as {field.example}."
+        )
+    found = field.rows(project, comparison)
+    return ~found if comparison.op == "!=" and not field.compared else found
 
 
-def saying(words: str) -> Q:
+def match_words(words: str) -> Q:
     """Match words in a run's name, dataset name, notes or creator; `#12` also matches the number."""
     found = Q(name__icontains=words) | Q(dataset__name__icontains=words) | Q(notes__icontains=words)
     if (number := parse_digits(words.removeprefix("#"))) is not None:

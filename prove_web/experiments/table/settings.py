@@ -11,9 +11,9 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from ..defaults import DEFAULTS, EVALUATE, LIMITS, REWARD, SUPERVISED, SWITCHES
-from ..form_fields import plain
+from ..form_fields import format_config_value
 from ..form_layout import SECTIONS
-from ..forms import RunForm, only, worded
+from ..forms import RunForm, format_setting, get_only_kind
 from ..models import RunKind
 from .external_columns import select_setting
 
@@ -73,17 +73,17 @@ class Setting:
         """
         at = f"config__{self.path}"
         if self.numeric:
-            return self.within(Cast(KT(at), FloatField()), FloatField())
+            return self.restrict_to_kinds(Cast(KT(at), FloatField()), FloatField())
         if self.boolean:
             said = Case(When(**{at: True}, then=Value("yes")), When(**{at: False}, then=Value("no")))
-            return self.within(said, CharField())
-        return self.within(Cast(KT(at), CharField()), CharField())
+            return self.restrict_to_kinds(said, CharField())
+        return self.restrict_to_kinds(Cast(KT(at), CharField()), CharField())
 
-    def within(self, found: Expression, type_of: Any) -> Expression:
+    def restrict_to_kinds(self, found: Expression, type_of: Any) -> Expression:
         usual = float(self.usual) if self.numeric and self.usual is not None else self.usual
         if usual is not None:
-            found = Coalesce(found, Value(usual if self.numeric else plain(usual)), output_field=type_of)
-        kinds = [kind] if (kind := only(self.key)) else [RunKind.GRPO, RunKind.SFT]
+            found = Coalesce(found, Value(usual if self.numeric else format_config_value(usual)), output_field=type_of)
+        kinds = [kind] if (kind := get_only_kind(self.key)) else [RunKind.GRPO, RunKind.SFT]
         elsewhere = select_setting(self.key, "number" if self.numeric else "text")
         return Case(
             When(kind__in=kinds, then=found),
@@ -96,7 +96,7 @@ class Setting:
         """Return the value as the form displays it."""
         if self.numeric and isinstance(value, float):
             return f"{value:g}"
-        return worded(self.key, value) if value is not None else ""
+        return format_setting(self.key, value) if value is not None else ""
 
 
 SETTINGS = {

@@ -13,8 +13,8 @@ from prove_web.experiments.metric_series import number
 from prove_web.experiments.models import Run
 from prove_web.experiments.sweep_form import VARIABLE
 from prove_web.experiments.table.columns import Measure
-from prove_web.experiments.table.grouping import Summed
-from prove_web.experiments.table.rows import worded as measured_figure
+from prove_web.experiments.table.rows import format_measure as measured_figure
+from prove_web.experiments.table.run_groups import ColumnAggregate
 from prove_web.experiments.table.settings import Setting
 from prove_web.experiments.tool_outcomes import TITLES, share_text
 from prove_web.live.templatetags.kit import MINUS
@@ -134,35 +134,35 @@ def also(query: str, term: str) -> str:
 
 
 @register.filter
-def mean_text(sum_of: Summed) -> str:
+def mean_text(sum_of: ColumnAggregate) -> str:
     return figure(sum_of, sum_of.mean)
 
 
 @register.filter
-def deviation_text(sum_of: Summed) -> str:
+def deviation_text(sum_of: ColumnAggregate) -> str:
     return figure(sum_of, sum_of.deviation)
 
 
-def figure(sum_of: Summed, value: float | None) -> str:
+def figure(sum_of: ColumnAggregate, value: float | None) -> str:
     if isinstance(sum_of.column, Measure):
         return measured_figure(sum_of.column, value or 0.0)
     return f"{value:.3g}"
 
 
 @register.filter
-def low_text(sum_of: Summed) -> str:
+def low_text(sum_of: ColumnAggregate) -> str:
     return end_text(sum_of, sum_of.low)
 
 
 @register.filter
-def range_text(sum_of: Summed) -> str:
+def range_text(sum_of: ColumnAggregate) -> str:
     """Return the range of a number or time in a group; otherwise "several"."""
     if sum_of.column.key == "when" or sum_of.column.numeric:
         return f"{end_text(sum_of, sum_of.low)} \N{EN DASH} {end_text(sum_of, sum_of.high)}"
     return "several"
 
 
-def end_text(sum_of: Summed, value: Any) -> str:
+def end_text(sum_of: ColumnAggregate, value: Any) -> str:
     if isinstance(sum_of.column, Setting):
         return sum_of.column.text(value)
     return date(value, "j M") if sum_of.column.key == "when" else str(value)

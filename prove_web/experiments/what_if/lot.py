@@ -47,7 +47,7 @@ class Lot:
     broken: frozenset[int] = frozenset()  # groups with such a rollout
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Lot:
+    def from_rows(cls, rows: Sequence[Row]) -> Lot:
         numbers: dict[tuple[int | str, ...], int] = {}
         ordered = sorted(rows, key=lambda row: numbers.setdefault(row.group, len(numbers)))
         known = tuple(row for row in ordered if row.reward is not None)
@@ -76,7 +76,7 @@ class Lot:
         """Return the components for the configuration's alpha and beta."""
         return {**self.components, "efficiency": self.efficiency(config.alpha, config.beta)}
 
-    def plain(self, config: RewardConfig) -> Floats:
+    def compute_plain_totals(self, config: RewardConfig) -> Floats:
         """Return the totals under a plain configuration (see RewardConfig.plain): the weighted sum, or abstention."""
         parts = self.parts(config)
         total = sum((getattr(config, name) * parts[name] for name in COMPONENTS), np.zeros(len(self.rows)))

@@ -12,15 +12,15 @@ from django.db.models import QuerySet
 
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.rows import made_at
-from training_worker.prove.rescoring import rescore
 from training_worker.prove.reward import PAPER, RewardConfig
+from training_worker.prove.reward_replay import rescore
 from training_worker.prove.rollout import StaleExample, oracle
 from training_worker.prove.trajectory import Example, Reward, Rollout, UnreadableData, loads
 
 from ..models import Run
 from ..reward_config import scored_by
 from .lot import COMPONENTS, Lot, Row
-from .source import Place, Rescored, Source
+from .source import Place, RescoringResult, Source
 
 PIECE, PIECES = 100, 640  # trajectories per batch, and number of cached batches
 COLUMNS = ("pk", "example", "steps", "tools", "origin", "reward", *COMPONENTS)
@@ -57,7 +57,7 @@ class DatasetSource(Source):
     @cached_property
     def scored(self) -> list[RewardConfig]:
         """Return the rewards that scored the trajectories; if there are several, the paper's comes first."""
-        if self.dataset.holds != Dataset.Holds.ROLLOUTS:
+        if self.dataset.holds != Dataset.ContentKind.ROLLOUTS:
             return [PAPER]
         numbers = set(self.dataset.trajectories.order_by().values_list("run", flat=True).distinct())
         runs = {run.number: run for run in Run.objects.filter(project=self.dataset.project_id, number__in=numbers)}
@@ -68,23 +68,23 @@ class DatasetSource(Source):
         return self.dataset.trajectories.count()
 
     def read(self, most: int) -> Lot:
-        return Lot.of(self.rows(most))
+        return Lot.from_rows(self.load_rows(most))
 
-    def rows(self, most: int) -> tuple[Row, ...]:
+    def load_rows(self, most: int) -> tuple[Row, ...]:
         return rows_of(self.dataset.job_id, self.size(), most)
 
-    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
+    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> RescoringResult:
         """Score batch by batch; a changing trace weight has its initial value."""
-        rows = self.rows(most)
+        rows = self.load_rows(most)
         totals, stale, anew, done = dict[str, float](), 0, 0, 0
         while done < len(rows) and (at_once is None or anew < at_once):
             names = tuple(row.example for row in rows[done : done + PIECE])
             before = totals_of.cache_info().misses
-            found, old = totals_of(self.dataset.job_id, names, config.at(0))
+            found, old = totals_of(self.dataset.job_id, names, config.interpolate_tau(0))
             anew += len(names) if totals_of.cache_info().misses > before else 0
             totals, stale, done = totals | found, stale + old, done + len(names)
         after = {row.place: totals[row.place[1]] for row in rows[:done] if row.place[1] in totals}
-        return Rescored(Lot.of(rows[:done]), after, stale, left=len(rows) - done, anew=anew)
+        return RescoringResult(Lot.from_rows(rows[:done]), after, stale, left=len(rows) - done, anew=anew)
 
     def places(self, trajectories: QuerySet) -> frozenset[Place]:
         here = self.dataset.trajectories.filter(pk__in=trajectories).values_list("example", flat=True)
@@ -109,7 +109,7 @@ def rows_of(job: UUID, size: int, most: int) -> tuple[Row, ...]:
     dataset = Dataset.objects.get(job=job)
     keys = [*dataset.trajectories.order_by("pk").values_list("pk", flat=True)]
     every = max(1, -(-len(keys) // most))
-    attempts = dataset.holds == Dataset.Holds.ROLLOUTS
+    attempts = dataset.holds == Dataset.ContentKind.ROLLOUTS
     columns = (*COLUMNS, "record__id", "rollout__calls") if attempts else COLUMNS
     found = dataset.trajectories.order_by("pk").values(*columns)
     if every > 1:
@@ -149,14 +149,14 @@ def totals_of(job: UUID, names: tuple[str, ...], config: RewardConfig) -> tuple[
 def total_of(trajectory: Trajectory, config: RewardConfig) -> tuple[Reward | None, bool]:
     """Return the reward, and whether the servers' code has changed so that scoring is impossible."""
     try:
-        example, rollout = both(trajectory)
+        example, rollout = load_example_and_rollout(trajectory)
         (reward,) = rescore({rollout.example: example}, [rollout], config)
     except StaleExample:
         return None, True
     return reward, False
 
 
-def both(trajectory: Trajectory) -> tuple[Example, Rollout]:
+def load_example_and_rollout(trajectory: Trajectory) -> tuple[Example, Rollout]:
     """Return the example and its rollout; for a demonstration, a rollout of its own steps.
 
     Raises StaleExample, UnreadableData.

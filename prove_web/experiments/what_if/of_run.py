@@ -10,8 +10,8 @@ from uuid import UUID
 from django.db.models import QuerySet, Sum
 
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.rescoring import rescore
 from training_worker.prove.reward import RewardConfig
+from training_worker.prove.reward_replay import rescore
 from training_worker.prove.rollout_files import rollouts_in
 from training_worker.prove.store.folder import OLD
 from training_worker.prove.store.old import read_old
@@ -20,11 +20,11 @@ from training_worker.prove.store.steps import read_summaries
 
 from ..defaults import DEFAULTS
 from ..models import Run
-from ..reward_config import scored_by, top
+from ..reward_config import compute_max_reward, scored_by
 from ..rollout_storage import StoredRun
-from ..rollouts import examples_of, explained, size_of_groups
+from ..rollouts import convert_read_errors, examples_of, size_of_groups
 from .lot import Lot, Row
-from .source import Rescored, Source
+from .source import RescoringResult, Source
 
 LOTS = 2  # cached in memory; 90,000 rollouts take about 60 MB
 FILES = 1024  # files with cached totals
@@ -54,7 +54,7 @@ class RunSource(Source):
 
     @property
     def most(self) -> float:
-        return top(self.run)
+        return compute_max_reward(self.run)
 
     def size(self) -> int:
         counted = self.run.groups.filter(step__in=self.steps).aggregate(all=Sum("size"))["all"]
@@ -69,11 +69,11 @@ class RunSource(Source):
     def files(self, most: int) -> Iterator[File]:
         """Yield the selected steps' files. Raises NoRollouts."""
         for step in spread(self.steps, self.size(), most):
-            with explained(self.run, step):
+            with convert_read_errors(self.run, step):
                 file = self.store.file(step)
                 yield step, file, file.stat().st_mtime_ns
 
-    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
+    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> RescoringResult:
         """Score step by step. Raises NoRollouts, StaleExample, UnknownExample."""
         files = tuple(self.files(most))
         after: dict[tuple[int, int | str], float] = {}
@@ -83,15 +83,15 @@ class RunSource(Source):
             if at_once is not None and anew >= at_once:
                 break
             before = totals_in.cache_info().misses
-            totals = totals_in(self.run, step, file, stamp, config.at((step - 1) / limit))
+            totals = totals_in(self.run, step, file, stamp, config.interpolate_tau((step - 1) / limit))
             anew += len(totals) if totals_in.cache_info().misses > before else 0
             scored.append((step, file, stamp))
             after |= {(step, index): total for index, total in enumerate(totals, 1) if total is not None}
         size = self.run.dataset.trajectories.count()
         lot = lot_of(self.run, files, size)
         done = {step for step, *_ in scored}
-        some = Lot.of([row for row in lot.rows if row.place[0] in done]) if len(scored) < len(files) else lot
-        return Rescored(some, after, left=len(lot.rows) - len(some.rows), anew=anew)
+        some = Lot.from_rows([row for row in lot.rows if row.place[0] in done]) if len(scored) < len(files) else lot
+        return RescoringResult(some, after, left=len(lot.rows) - len(some.rows), anew=anew)
 
     def places(self, trajectories: QuerySet) -> frozenset[tuple[int, int | str]]:
         here = Trajectory.objects.filter(pk__in=trajectories, run=self.run.number, origin__has_key="step")
@@ -136,15 +136,15 @@ def lot_of(run: Run, files: tuple[File, ...], size: int) -> Lot:
     """Load the rollouts of these files; rollouts of examples missing from the dataset have no reward."""
     needed, rows, group = needs(run.dataset.job_id, size), list[Row](), size_of_groups(run)
     for step, file, _ in files:
-        with explained(run, step):
+        with convert_read_errors(run, step):
             summaries = read_old(file, group) if file.suffix == OLD else read_summaries(file)
         rows += [row(step, one, needed) for one in summaries]
-    return Lot.of(rows)
+    return Lot.from_rows(rows)
 
 
 @lru_cache(FILES)
 def totals_in(run: Run, step: int, file: Path, stamp: int, config: RewardConfig) -> tuple[float | None, ...]:
-    with explained(run, step):
+    with convert_read_errors(run, step):
         rollouts = rollouts_in(file)
     examples = examples_of(run, [one.example for one in rollouts])
     known = (one if one.example in examples else None for one in rollouts)

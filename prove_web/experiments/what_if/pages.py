@@ -18,21 +18,21 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.review.blinding import Blind
-from training_worker.prove.rescoring import UnknownExample
 from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_reward
+from training_worker.prove.reward_replay import UnknownExample
 from training_worker.prove.rollout import StaleExample
 from training_worker.prove.trajectory import UnreadableData
 
 from ..models import SavedReward
-from ..reward_config import said, short
+from ..reward_config import describe_reward, short
 from ..reward_fields import RewardFields
-from ..reward_scale import written
+from ..reward_scale import format_weight
 from ..rollouts import NoRollouts
 from ..saved_rewards import save
-from .compared import Bin, Compared, compared
+from .comparison import Bin, RewardComparison, compare_rewards
 from .lot import Floats, Lot, Row
 from .of_run import RunSource
-from .params import MOST, WHOLE, WhatIfParams, datasets, parse_params, runs, within
+from .params import MOST, MOST_COMPLETE, WhatIfParams, datasets, parse_params, runs, validate_reward_limits
 from .source import Place
 
 # Layout of the two histograms in a box of WIDTH by HEIGHT.
@@ -99,7 +99,7 @@ class Answer:
     For slow reward forms, `left` rollouts are not scored yet, which takes about `seconds_left`; `total` includes them.
     """
 
-    compared: Compared | None = None
+    compared: RewardComparison | None = None
     looked: int = 0
     all: int = 0
     without: int = 0
@@ -127,9 +127,9 @@ def what_if(request: ProjectRequest) -> HttpResponse:
     """
     want = parse_params(request.project, request.GET.dict())
     blind = Blind(request.user, request.project)
-    told = answer(want, blind) if want.source and not want.fault else Answer(why=want.fault)
+    result = answer(want, blind) if want.source and not want.fault else Answer(why=want.fault)
     context: dict[str, Any] = {
-        "asked": want,
+        "params": want,
         "runs": runs(request.project),
         "datasets": datasets(request.project),
         "fields": fields(want),
@@ -137,37 +137,37 @@ def what_if(request: ProjectRequest) -> HttpResponse:
         "presets": presets(want, [*request.project.rewards.select_related("made_by")]),
         "saved": request.project.rewards.select_related("made_by"),
         "sizes": MOST,
-        "config": said(asdict(want.config)),
+        "config": describe_reward(asdict(want.config)),
         "own": want.config == want.own,
         "savable": want.config not in PRESETS.values(),
         "config_json": json.dumps(asdict(want.config)),
-        "answer": told,
+        "answer": result,
         "stopped": "stop" in request.GET,
-        **(build_context(request.project, want, told.compared) if told.compared else {}),
+        **(build_context(request.project, want, result.compared) if result.compared else {}),
     }
     made = render(request, "experiments/what_if.html", context)
     made["HX-Replace-Url"] = f"{request.path}?{want.query()}{'&stop=1' if 'stop' in request.GET else ''}"
     return made
 
 
-def build_context(project: Project, want: WhatIfParams, found: Compared) -> dict[str, Any]:
+def build_context(project: Project, want: WhatIfParams, found: RewardComparison) -> dict[str, Any]:
     """Return the template context of a comparison: columns, ticks, and rollout URLs."""
     low, high = found.bins[0].low, found.bins[-1].high
 
-    def linked(rows: Sequence[Any]) -> list[tuple[Any, str]]:
-        return [(one, where(project, want, one.row)) for one in rows]
+    def pair_with_urls(rows: Sequence[Any]) -> list[tuple[Any, str]]:
+        return [(one, build_row_url(project, want, one.row)) for one in rows]
 
     contradicted = found.labels.contradicted
     return {
         "columns": columns(found.bins),
         "ticks": [(0, "start", low), (WIDTH / 2, "middle", (low + high) / 2), (WIDTH, "end", high)],
-        "moved": linked(found.moved),
-        "contradicted": linked(contradicted[:LISTED]),
+        "moved": pair_with_urls(found.moved),
+        "contradicted": pair_with_urls(contradicted[:LISTED]),
         "more": max(0, len(contradicted) - LISTED),
     }
 
 
-def where(project: Project, want: WhatIfParams, row: Row) -> str:
+def build_row_url(project: Project, want: WhatIfParams, row: Row) -> str:
     """Return the URL of a rollout's or trajectory's page."""
     if isinstance(want.source, RunSource):
         return reverse("rollout", args=[*project.path, want.source.run.number, *row.place])
@@ -179,7 +179,7 @@ def fields(want: WhatIfParams) -> list[Field]:
     for name, most in SLIDERS.items():
         field = RewardFields.base_fields[f"reward_{name}"]
         value, own = (getattr(config, name) for config in (want.config, want.own))
-        now, then = ("" if one is None else written(one) for one in (value, own))
+        now, then = ("" if one is None else format_weight(one) for one in (value, own))
         found.append(Field(name, str(field.label), str(field.help_text), now, then, field.max_value, most))
     return found
 
@@ -203,31 +203,31 @@ def answer(want: WhatIfParams, blind: Blind) -> Answer:
     plain, left, seconds_left = want.config.plain, 0, None
     try:
         if plain:
-            lot, stale = without(source.read(want.most), untold), 0
-            after: Floats = lot.plain(want.config)
+            lot, stale = exclude_places(source.read(want.most), untold), 0
+            after: Floats = lot.compute_plain_totals(want.config)
         else:
-            rescored = source.rescore(want.config, min(want.most, WHOLE), AT_ONCE)
+            rescored = source.rescore(want.config, min(want.most, MOST_COMPLETE), AT_ONCE)
             stale, left = rescored.stale, rescored.left
             seconds_left = (perf_counter() - began) / rescored.anew * left if rescored.anew else None
-            lot = Lot.of([row for row in rescored.lot.rows if row.place in rescored.after.keys() - untold])
+            lot = Lot.from_rows([row for row in rescored.lot.rows if row.place in rescored.after.keys() - untold])
             after = np.array([rescored.after[row.place] for row in lot.rows], dtype=np.float64)
     except (NoRollouts, StaleExample, UnknownExample, UnreadableData) as why:
         return Answer(why=str(why))
-    told = {"looked": len(lot.rows), "all": source.size(), "without": lot.without, "stale": stale, "left": left}
+    fields = {"looked": len(lot.rows), "all": source.size(), "without": lot.without, "stale": stale, "left": left}
     if not len(lot.rows) and not left:
-        return Answer(**told, why=nothing(stale, lot.without))
+        return Answer(**fields, why=explain_empty_result(stale, lot.without))
     if not len(lot.rows):
-        return Answer(**told, seconds_left=seconds_left)
+        return Answer(**fields, seconds_left=seconds_left)
     accepts = (want.accept * source.most, want.accept * max(1.0, want.config.largest))
-    found = compared(lot, after, (want.own, want.config), source.verdicts(lot.rows), accepts)
-    return Answer(compared=found, seconds=perf_counter() - began, seconds_left=seconds_left, **told)
+    found = compare_rewards(lot, after, (want.own, want.config), source.verdicts(lot.rows), accepts)
+    return Answer(compared=found, seconds=perf_counter() - began, seconds_left=seconds_left, **fields)
 
 
-def without(lot: Lot, places: Collection[Place]) -> Lot:
-    return Lot.of([row for row in lot.rows if row.place not in places]) if places else lot
+def exclude_places(lot: Lot, places: Collection[Place]) -> Lot:
+    return Lot.from_rows([row for row in lot.rows if row.place not in places]) if places else lot
 
 
-def nothing(stale: int, without: int) -> str:
+def explain_empty_result(stale: int, without: int) -> str:
     if stale:
         return (
             f"All {stale:,} were recorded with other server code, so their worlds cannot be compared. "
@@ -244,7 +244,7 @@ def reward_save(request: ProjectRequest) -> HttpResponse:
     """Save the page's configuration under a name, which the launch form then offers."""
     back = f"{reverse('what-if', args=request.project.path)}?{request.POST.get('back', '')}"
     try:
-        config: RewardConfig = within(read_reward(request.POST.get("config", "") or "{}"))
+        config: RewardConfig = validate_reward_limits(read_reward(request.POST.get("config", "") or "{}"))
         made = save(request.project, request.user, request.POST.get("name", ""), config)
     except BadReward as why:
         messages.error(request, f"Reward not saved. {why}")

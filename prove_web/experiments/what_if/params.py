@@ -14,17 +14,17 @@ from prove_web.trajectories.models import Dataset
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
 from ..defaults import REWARD
-from ..form_fields import plain
+from ..form_fields import format_config_value
 from ..models import Run, RunKind
 from ..reward_fields import RewardFields
-from ..reward_scale import written
+from ..reward_scale import format_weight
 from .of_dataset import DatasetSource
 from .of_run import RunSource
 from .source import Source
 
 MOST = (2_000, 20_000, 100_000)  # choices for the maximum number of rollouts
 USUAL = 20_000
-WHOLE = 2_000  # limit for reward forms that need complete rollouts
+MOST_COMPLETE = 2_000  # limit for reward forms that need complete rollouts
 ACCEPT = 0.5  # as a share of the maximum reward: from there on a reward counts as accepting
 
 
@@ -51,12 +51,12 @@ class WhatIfParams:
     def query(self, config: RewardConfig | None = None) -> str:
         """Return the equivalent query string, optionally with another configuration; default values are omitted."""
         before, after = asdict(self.own), asdict(config or self.config)
-        told: dict[str, Any] = {"of": self.source.name} if self.source else {}
-        told |= {"first": self.first, "last": self.last}
-        told |= {"most": self.most} if self.most != USUAL else {}
-        told |= {"accept": plain(self.accept)} if self.accept != ACCEPT else {}
-        told |= {name: written(value) for name, value in after.items() if value != before[name]}
-        return urlencode({name: value for name, value in told.items() if value is not None})
+        fields: dict[str, Any] = {"of": self.source.name} if self.source else {}
+        fields |= {"first": self.first, "last": self.last}
+        fields |= {"most": self.most} if self.most != USUAL else {}
+        fields |= {"accept": format_config_value(self.accept)} if self.accept != ACCEPT else {}
+        fields |= {name: format_weight(value) for name, value in after.items() if value != before[name]}
+        return urlencode({name: value for name, value in fields.items() if value is not None})
 
 
 def parse_params(project: Project, given: Mapping[str, str]) -> WhatIfParams:
@@ -65,7 +65,7 @@ def parse_params(project: Project, given: Mapping[str, str]) -> WhatIfParams:
     source = source_of(project, given.get("of", ""), first, last)
     own = source.config if source else PRESETS["paper"]
     named = given.get("preset", "")
-    start = PRESETS[named] if named in PRESETS else saved(project, named) or own
+    start = PRESETS[named] if named in PRESETS else load_saved_reward(project, named) or own
     rest = {
         "first": first,
         "last": last,
@@ -74,12 +74,12 @@ def parse_params(project: Project, given: Mapping[str, str]) -> WhatIfParams:
     }
     fields = {name: read(given[name]) for name in REWARD if given.get(name, "").strip()}
     try:
-        return WhatIfParams(source, within(read_reward({**asdict(start), **fields}), own), **rest)
+        return WhatIfParams(source, validate_reward_limits(read_reward({**asdict(start), **fields}), own), **rest)
     except BadReward as why:
         return WhatIfParams(source, own, fault=str(why), **rest)
 
 
-def within(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
+def validate_reward_limits(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
     """Return the configuration if every number is within the launch form's limit or the source's value.
 
     Raises BadReward.
@@ -88,11 +88,11 @@ def within(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
         most = getattr(RewardFields.base_fields[f"reward_{name}"], "max_value", None)
         value, before = getattr(config, name), getattr(own, name)
         if most is not None and value is not None and value > max(most, before or 0):
-            raise BadReward(f"{name} must be at most {most}, not {plain(value)}")
+            raise BadReward(f"{name} must be at most {most}, not {format_config_value(value)}")
     return config
 
 
-def saved(project: Project, name: str) -> RewardConfig | None:
+def load_saved_reward(project: Project, name: str) -> RewardConfig | None:
     """Return a saved reward of the project by its number."""
     number = parse_digits(name.removeprefix("saved-"))
     found = project.rewards.filter(pk=number).first() if number else None

@@ -16,7 +16,7 @@ Place = tuple[int, int | str]
 
 
 @dataclass(frozen=True)
-class Rescored:
+class RescoringResult:
     """Individually scored rollouts; `after` has the scored ones, `stale` counts those whose servers' code changed.
 
     `left` rollouts remain for the next request, and `anew` were scored by this one.
@@ -50,7 +50,7 @@ class Source(Protocol):
     def read(self, most: int) -> Lot:
         """Return at most `most` rollouts in columns, evenly spread."""
 
-    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
+    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> RescoringResult:
         """Score at most `most` complete rollouts with this configuration; earlier results are cached.
 
         Stops after `at_once` newly scored rollouts and leaves the rest.

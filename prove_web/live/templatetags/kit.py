@@ -128,8 +128,8 @@ def duration(seconds: float | timedelta | None) -> str:
     """Format a duration as `42 s`, `3 min 20 s`, `1 h 05 min`, `2 d 3 h`; empty for None."""
     if seconds is None or seconds == "":
         return ""
-    whole = round(seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds))
-    minutes, rest = divmod(max(0, whole), 60)
+    total = round(seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds))
+    minutes, rest = divmod(max(0, total), 60)
     hours, minutes = divmod(minutes, 60)
     if hours >= 24:
         return f"{hours // 24} d {hours % 24} h"
@@ -159,8 +159,8 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
-def share_of(value: float, whole: float) -> float:
-    return float(value) / float(whole)
+def share_of(value: float, total: float) -> float:
+    return float(value) / float(total)
 
 
 @register.filter

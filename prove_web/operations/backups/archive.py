@@ -79,7 +79,7 @@ def compression(path: Path) -> str:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Writer]:
+def create_archive(path: Path) -> Iterator[Writer]:
     """Create an archive readable only by this user, atomically. Raises BackupFailed."""
     kind = compression(path)
     if path.exists():
@@ -103,7 +103,7 @@ def written(path: Path) -> Iterator[Writer]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tarfile.TarFile]:
+def open_archive(path: Path) -> Iterator[tarfile.TarFile]:
     """Open an archive for sequential reading. Raises BackupFailed if it is unreadable."""
     kind = compression(path)
     try:

@@ -30,11 +30,11 @@ def files(data: Path, database: Path | None, without: frozenset[str]) -> Iterato
         folders[:] = sorted(name for name in folders if not (top and name in MADE_ANEW))
         for name in sorted(names):
             path = here / name
-            told = path.relative_to(data).as_posix()
+            relative = path.relative_to(data).as_posix()
             if (top and name in MADE_ANEW) or path in ours or name.endswith(".partial") or special(path):
                 continue
-            if not any(PARTS[part].match(told) for part in without):
-                yield told, path
+            if not any(PARTS[part].match(relative) for part in without):
+                yield relative, path
 
 
 def special(path: Path) -> bool:

@@ -32,7 +32,7 @@ def snapshot(target: Path) -> None:
     """Write the current database to a new file. Raises BackupFailed."""
     file = sqlite_file()
     if file is None:
-        run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}", named())
+        run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}", get_database_option())
         return
     if not file.exists():
         raise BackupFailed(f"{file} does not exist: start the site once, or check PROVE_DATA and DATABASE_URL")
@@ -45,7 +45,15 @@ def load(source: Path) -> None:
     """Load the file into the configured database, which must be empty. Raises BackupFailed."""
     file = sqlite_file()
     if file is None:
-        run("pg_restore", "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", named(), source)
+        run(
+            "pg_restore",
+            "--no-owner",
+            "--no-privileges",
+            "--exit-on-error",
+            "--single-transaction",
+            get_database_option(),
+            source,
+        )
         return
     with closing(sqlite3.connect(source)) as copy:
         try:
@@ -67,7 +75,7 @@ def refuse_full() -> None:
         raise BackupFailed("the database at DATABASE_URL has tables: restore into an empty database")
 
 
-def named() -> str:
+def get_database_option() -> str:
     """Return the option with the name of the PostgreSQL database; the password is passed in the environment only."""
     return f"--dbname={connection.settings_dict['NAME']}"
 

@@ -18,7 +18,7 @@ class Member(BaseModel):
     sha256: str
 
 
-class About(BaseModel):
+class BackupMetadata(BaseModel):
     """`database` is Django's vendor name; `migrations` are the applied ones as (app, name)."""
 
     format: int
@@ -36,10 +36,10 @@ class Manifest(BaseModel):
     gone: list[str]
 
 
-def read_about(content: bytes) -> About:
+def read_about(content: bytes) -> BackupMetadata:
     """Parse `about.json`. Raises BackupFailed."""
     try:
-        return About.model_validate_json(content)
+        return BackupMetadata.model_validate_json(content)
     except ValidationError:
         raise BackupFailed("this is not a PROVE Studio backup: it does not start with a valid about.json") from None
 

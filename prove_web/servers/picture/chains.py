@@ -52,12 +52,12 @@ def chains(names: Iterable[Names], start: str, end: str, seed: int = 0) -> list[
     for _ in range(TRIES * SAMPLED):
         if len(found) == known + SAMPLED:
             break
-        if walk := walked(graph, start, end, ahead, draw):
+        if walk := sample_walk(graph, start, end, ahead, draw):
             found.setdefault(walk)
     return [Chain(tools, place < known) for place, tools in enumerate(found)]
 
 
-def walked(graph: nx.DiGraph, start: str, end: str, ahead: dict[str, int], draw: Draw) -> tuple[str, ...] | None:
+def sample_walk(graph: nx.DiGraph, start: str, end: str, ahead: dict[str, int], draw: Draw) -> tuple[str, ...] | None:
     """Return a random walk of at most five distinct tools to the end, or None; its length is drawn first."""
     length = draw.integer(ahead[start] + 1, LONGEST)
     walk = [start]

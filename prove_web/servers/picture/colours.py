@@ -18,7 +18,7 @@ from training_worker.prove.metrics import TOOLS
 
 from ..catalogue import MARKS, entries
 from ..graph_queries import Edge, Names, Node, Proven
-from ..views.parts import typed
+from ..views.parts import read_search_param
 from . import legend
 from .legend import Swatch
 
@@ -38,11 +38,11 @@ class Coverage:
 
 def coverage(dataset: Dataset) -> Coverage:
     """Return the coverage of a dataset; cached, because its contents do not change."""
-    return counted(dataset.pk, dataset.trajectories.count())
+    return count_coverage(dataset.pk, dataset.trajectories.count())
 
 
 @lru_cache(maxsize=8)
-def counted(dataset: int, examples: int) -> Coverage:
+def count_coverage(dataset: int, examples: int) -> Coverage:
     """Count a conversation for an edge if a step of its ground truth needs what an earlier step returned."""
     rows = Trajectory.objects.filter(dataset_id=dataset).exclude(tools="").order_by()
     tools, edges = Counter[str](), Counter[Names]()
@@ -68,7 +68,7 @@ class Paint:
     edge_looks: tuple[Swatch, ...]
     tools: Mapping[str, int] = field(default_factory=dict)
     edges: Mapping[Names, int] = field(default_factory=dict)
-    told: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
     lacks: str = ""
 
 
@@ -88,16 +88,16 @@ def choices(request: HttpRequest, project: Project, by: str) -> list[Choice]:
         rows = list(Dataset.objects.filter(project=project, trajectories__isnull=False).distinct()[:OFFERED])
         return [choice(request, "dataset", "Dataset", rows, 0)]
     if by in ("success", "drift"):
-        told = Run.objects.filter(project=project, points__metrics__has_key=TOOLS).distinct()
-        rows = list(told.select_related("job")[:OFFERED])
+        with_calls = Run.objects.filter(project=project, points__metrics__has_key=TOOLS).distinct()
+        rows = list(with_calls.select_related("job")[:OFFERED])
         both = [choice(request, "run", "Run", rows, 0), choice(request, "against", "Baseline", rows, 1)]
         return both if by == "drift" else both[:1]
     return []
 
 
 def choice(request: HttpRequest, name: str, label: str, rows: list[Any], place: int) -> Choice:
-    asked = typed(request, name)
-    named = next((each for each in rows if str(each.number) == asked), None)
+    current = read_search_param(request, name)
+    named = next((each for each in rows if str(each.number) == current), None)
     options = tuple((each.number, f"{each.number}: {each}") for each in rows)
     return Choice(name, label, options, named or next(iter(rows[place:]), None))
 
@@ -157,23 +157,23 @@ def by_coverage(proven: Proven, dataset: Dataset) -> Paint:
 
 
 def by_success(run: Run) -> Paint:
-    tools = called(run)
+    tools = get_called_tools(run)
     return Paint(
         (legend.UNCALLED, *legend.SUCCESS),
         (legend.EDGE,),
         {name: 1 + legend.of_rate(1 - tool.share) for name, tool in tools.items()},
-        told={name: f"{1 - tool.share:.0%} of {tool.calls:,} calls succeed" for name, tool in tools.items()},
+        notes={name: f"{1 - tool.share:.0%} of {tool.calls:,} calls succeed" for name, tool in tools.items()},
     )
 
 
 def by_drift(run: Run, against: Run) -> Paint:
-    ours, theirs = called(run), called(against)
+    ours, theirs = get_called_tools(run), get_called_tools(against)
     changes = {name: theirs[name].share - ours[name].share for name in ours if name in theirs}
     return Paint(
         (legend.Swatch("Not called in both runs", legend.GREY, size=16, hollow=True), *legend.DRIFT),
         (legend.EDGE,),
         {name: 1 + legend.of_change(change) for name, change in changes.items()},
-        told=dict(drifts(ours, theirs, changes)),
+        notes=dict(drifts(ours, theirs, changes)),
     )
 
 
@@ -185,6 +185,6 @@ def drifts(
         yield name, f"{rates}, {100 * change:+.1f} points"
 
 
-def called(run: Run) -> dict[str, Tool]:
+def get_called_tools(run: Run) -> dict[str, Tool]:
     """Return the tools that a run called; malformed calls and unknown tools have no place in the graph."""
     return {tool.tool: tool for tool in tools_of(run) if tool.calls and tool.server}

@@ -48,11 +48,11 @@ def scene(edge: Edge, parameter: str) -> Scene | None:
     if any(name not in SERVERS for name in servers):
         return None
     if edge.enables and not parameter:
-        told = edge.enables
-        earlier = tuple((name, arguments) for name, arguments in told["earlier"])
-        first = (edge.consumer, told["refused"]["arguments"])
-        then = (edge.producer, told["producer"]["arguments"])
-        return Scene(servers, told["seed"], earlier, first, told["refused"], then)
+        evidence = edge.enables
+        earlier = tuple((name, arguments) for name, arguments in evidence["earlier"])
+        first = (edge.consumer, evidence["refused"]["arguments"])
+        then = (edge.producer, evidence["producer"]["arguments"])
+        return Scene(servers, evidence["seed"], earlier, first, evidence["refused"], then)
     proof = dict(edge.proofs).get(parameter)
     if proof is None:
         return None
@@ -62,16 +62,19 @@ def scene(edge: Edge, parameter: str) -> Scene | None:
 
 
 @transaction.atomic
-def reopen(told: Scene, project: Project, user: User, edge: Edge) -> tuple[LiveSession, SessionCall, bool]:
-    """Return the session, its last call, and whether that has the same result as in the evidence. Raises Busy."""
+def reopen(evidence: Scene, project: Project, user: User, edge: Edge) -> tuple[LiveSession, SessionCall, bool]:
+    """Return the session, its last call, and whether that has the same result as in the evidence.
+
+    Raises SessionBusyError.
+    """
     session = LiveSession.objects.create(
         project=project,
         title=f"Evidence: {edge.producer} → {edge.consumer}"[: session_services.TITLE],
-        servers=list(told.servers),
-        seed=told.seed,
+        servers=list(evidence.servers),
+        seed=evidence.seed,
         size=SIZE,
-        fingerprint=fingerprint(told.servers),
+        fingerprint=fingerprint(evidence.servers),
         created_by=user,
     )
-    made = [session_services.make(session, user, *call) for call in (*told.earlier, told.first)][-1]
-    return session, made, (made.ok, made.text) == (told.run["ok"], told.run["text"])
+    made = [session_services.make(session, user, *call) for call in (*evidence.earlier, evidence.first)][-1]
+    return session, made, (made.ok, made.text) == (evidence.run["ok"], evidence.run["text"])

@@ -54,8 +54,8 @@ class Layout:
 
 def key_of(nodes: Iterable[Node], names: Iterable[Names]) -> str:
     """Return the hash of a graph's tools and edges."""
-    told = [VERSION, sorted((node.server, node.name) for node in nodes), sorted(names)]
-    return blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+    content = [VERSION, sorted((node.server, node.name) for node in nodes), sorted(names)]
+    return blake2b(json.dumps(content).encode(), digest_size=8).hexdigest()
 
 
 def load_layout(proven: Proven, folder: Path) -> Layout:
@@ -76,9 +76,9 @@ def load_layout(proven: Proven, folder: Path) -> Layout:
 def read(path: Path) -> Layout | None:
     """Return the layout in a file; None if the file is missing or incomplete."""
     try:
-        told = json.loads(path.read_text("utf-8"))
-        servers, tools = ({name: Place(**place) for name, place in told[part].items()} for part in ("servers", "tools"))
-        return Layout(told["key"], servers, tools)
+        data = json.loads(path.read_text("utf-8"))
+        servers, tools = ({name: Place(**place) for name, place in data[part].items()} for part in ("servers", "tools"))
+        return Layout(data["key"], servers, tools)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -88,10 +88,11 @@ def lay_out(nodes: Iterable[Node], names: Iterable[Names]) -> Layout:
     known, edges = sorted(nodes, key=lambda node: node.name), sorted(names)
     server = {node.name: node.server for node in known}
     inside = {
-        each: within([name for name in server if server[name] == each], edges) for each in sorted({*server.values()})
+        each: place_tools([name for name in server if server[name] == each], edges)
+        for each in sorted({*server.values()})
     }
     radii = {each: reach(points) + SPACING * 0.75 for each, points in inside.items()}
-    middles = between(radii, Counter((server[a], server[b]) for a, b in edges if server[a] != server[b]))
+    middles = place_servers(radii, Counter((server[a], server[b]) for a, b in edges if server[a] != server[b]))
     servers = {each: Place(round(x), round(y), round(radii[each])) for each, (x, y) in middles.items()}
     tools = {
         name: Place(round(middles[each][0] + x), round(middles[each][1] + y))
@@ -101,7 +102,7 @@ def lay_out(nodes: Iterable[Node], names: Iterable[Names]) -> Layout:
     return Layout(key_of(known, edges), servers, tools)
 
 
-def within(tools: list[str], edges: list[Names]) -> Points:
+def place_tools(tools: list[str], edges: list[Names]) -> Points:
     """Place the tools of a server around its centre: drawn together by their edges, then spread evenly over a disc."""
     own = nx.Graph()
     own.add_nodes_from(tools)
@@ -115,24 +116,24 @@ def within(tools: list[str], edges: list[Names]) -> Points:
         x, y = points[name]
         angle, far = math.atan2(y, x), radius * math.sqrt((rank + 0.5) / len(tools))
         spread[name] = (far * math.cos(angle), far * math.sin(angle))
-    return centred(apart(spread, dict.fromkeys(tools, SPACING / 2)))
+    return centre_points(separate_discs(spread, dict.fromkeys(tools, SPACING / 2)))
 
 
-def between(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
+def place_servers(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
     """Return the centres of the servers: near those with which they share many edges, none touching another."""
     if not radii:
         return {}
-    whole = nx.Graph()
-    whole.add_nodes_from(radii)
+    graph = nx.Graph()
+    graph.add_nodes_from(radii)
     for (a, b), count in sorted(counts.items()):
-        whole.add_edge(a, b, weight=math.sqrt(count + counts[b, a]))
-    drawn = nx.spring_layout(whole, pos=nx.circular_layout(whole), k=1.6 / math.sqrt(len(radii)), iterations=200)
+        graph.add_edge(a, b, weight=math.sqrt(count + counts[b, a]))
+    drawn = nx.spring_layout(graph, pos=nx.circular_layout(graph), k=1.6 / math.sqrt(len(radii)), iterations=200)
     size = 1.1 * sum(radius + MARGIN for radius in radii.values()) / math.sqrt(len(radii))
     points = {name: (float(x) * size * WIDER, float(y) * size) for name, (x, y) in drawn.items()}
-    return centred(apart(points, {name: radius + MARGIN / 2 for name, radius in radii.items()}))
+    return centre_points(separate_discs(points, {name: radius + MARGIN / 2 for name, radius in radii.items()}))
 
 
-def apart(points: Points, radii: Mapping[str, float]) -> Points:
+def separate_discs(points: Points, radii: Mapping[str, float]) -> Points:
     """Push overlapping discs apart, each by half, while all are drawn slightly to the centre, until none overlap."""
     placed, names = dict(points), sorted(points)
     for turn in range(6 * ROUNDS):
@@ -156,7 +157,7 @@ def apart(points: Points, radii: Mapping[str, float]) -> Points:
     return placed
 
 
-def centred(points: Points) -> Points:
+def centre_points(points: Points) -> Points:
     """Move the points so that the centre of their bounding box is the origin."""
     if not points:
         return {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 
 from ..graph_queries import Edge, Names, Proven
-from ..views.parts import typed
+from ..views.parts import read_search_param
 
 HOPS = (1, 2, 3)
 PAIR = "~"  # separates the two names of an edge in a URL
@@ -19,7 +19,7 @@ BY = {
     "success": "Run success rate",
     "drift": "Drift between two runs",
 }
-KEPT = ("q", "server", "kind", "between", "tool", "hops", "by", "dataset", "run", "against")
+LINK_PARAMS = ("q", "server", "kind", "between", "tool", "hops", "by", "dataset", "run", "against")
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class GraphParams:
     by: str = "kind"
 
     @classmethod
-    def of(cls, request: HttpRequest, proven: Proven) -> GraphParams:
+    def from_request(cls, request: HttpRequest, proven: Proven) -> GraphParams:
         """Parse the URL; parameters that match nothing in the graph are ignored."""
-        server, tool, hops, by = (typed(request, name) for name in ("server", "tool", "hops", "by"))
+        server, tool, hops, by = (read_search_param(request, name) for name in ("server", "tool", "hops", "by"))
         known = {node.server for node in proven.nodes}
-        pair = pair_of(typed(request, "between"))
+        pair = pair_of(read_search_param(request, "between"))
         return cls(
-            text=typed(request, "q"),
+            text=read_search_param(request, "q"),
             server=server if server in known else "",
-            kind=typed(request, "kind"),
+            kind=read_search_param(request, "kind"),
             between=pair if pair and set(pair) <= known else None,
             tool=tool if tool in proven.tools else "",
             hops=int(hops) if hops in map(str, HOPS) else HOPS[0],
@@ -80,7 +80,7 @@ def pair_of(text: str) -> Names | None:
     return (first, second) if first and second else None
 
 
-def written(names: Names) -> str:
+def format_pair(names: Names) -> str:
     return PAIR.join(names)
 
 

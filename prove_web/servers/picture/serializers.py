@@ -27,7 +27,7 @@ class Bundle:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class EdgeLines:
     """The lines to draw: each edge occurs once, by itself or in a bundle."""
 
     edges: tuple[Edge, ...]
@@ -38,14 +38,14 @@ class Drawn:
         return len(self.edges) + len(self.bundles)
 
 
-def bundle_edges(found: Sequence[Edge], opened: str = "", named: Collection[Names] = (), most: int = MOST) -> Drawn:
+def bundle_edges(found: Sequence[Edge], opened: str = "", named: Collection[Names] = (), most: int = MOST) -> EdgeLines:
     """Return all edges individually if there are at most `most`; else bundle them by their two servers.
 
     As many bundles are then split as the limit allows: first those of the `opened` server, then those within one
     server, which would be a line to itself, the smallest first. An edge that is `named` is always drawn individually.
     """
     if len(found) <= most:
-        return Drawn(tuple(found), ())
+        return EdgeLines(tuple(found), ())
     groups, alone = defaultdict[Names, list[Edge]](list), set(named)
     single = [edge for edge in found if edge.names in alone]
     for edge in found:
@@ -58,7 +58,7 @@ def bundle_edges(found: Sequence[Edge], opened: str = "", named: Collection[Name
         if lines + more <= most and (a == b or opened in servers):
             lines += more
             single += groups.pop(servers)
-    return Drawn(
+    return EdgeLines(
         tuple(sorted(single, key=lambda edge: edge.names)),
         tuple(Bundle(servers, tuple(groups[servers])) for servers in sorted(groups)),
     )
@@ -67,7 +67,7 @@ def bundle_edges(found: Sequence[Edge], opened: str = "", named: Collection[Name
 def serialize_graph(
     proven: Proven,
     layout: Layout,
-    asked: GraphParams,
+    params: GraphParams,
     paint: Paint,
     opened: str,
     edge: Names | None,
@@ -79,15 +79,18 @@ def serialize_graph(
     server, consumer's server, count]. A selected edge or chain is drawn even if the filter excludes it, and the edges
     of a selected tool are not bundled.
     """
-    found = asked.edges(proven)
+    found = params.edges(proven)
     chosen = ((edge,) if edge else ()) + (chain.names if chain else ())
     named = [names for names in dict.fromkeys(chosen) if names in proven.by_names]
-    own = [each.names for each in found if asked.tool in each.names]
+    own = [each.names for each in found if params.tool in each.names]
     lines = bundle_edges(found, opened, {*named, *own})
     listed = {each.names for each in found}
     extra = [proven.by_names[names] for names in named if names not in listed]
-    tools, shown = [node for node in proven.nodes if node.name in layout.tools], {node.server for node in proven.nodes}
-    servers = [name for name in layout.servers if name in shown]
+    tools, present = (
+        [node for node in proven.nodes if node.name in layout.tools],
+        {node.server for node in proven.nodes},
+    )
+    servers = [name for name in layout.servers if name in present]
     at, server_at = {node.name: n for n, node in enumerate(tools)}, {name: n for n, name in enumerate(servers)}
     return {
         "hash": layout.key,
@@ -106,7 +109,7 @@ def serialize_graph(
                 layout.tools[node.name].x,
                 layout.tools[node.name].y,
                 paint.tools.get(node.name, 0),
-                paint.told.get(node.name, ""),
+                paint.notes.get(node.name, ""),
             ]
             for node in tools
         ],
@@ -123,5 +126,5 @@ def place_of(layout: Layout, server: str) -> tuple[int, int, int]:
     return place.x, place.y, place.r
 
 
-def bundles(lines: Drawn, at: dict[str, int]) -> list[list[int]]:
+def bundles(lines: EdgeLines, at: dict[str, int]) -> list[list[int]]:
     return [[at[each.servers[0]], at[each.servers[1]], len(each.edges)] for each in lines.bundles]

@@ -10,7 +10,7 @@ from ..catalogue import entries
 from ..graph_queries import Edge, Node, Proven
 from .chains import Chain
 from .colours import mark_of
-from .params import GraphParams, written
+from .params import GraphParams, format_pair
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class EdgeRow:
 
     @property
     def address(self) -> str:
-        return written(self.edge.names)
+        return format_pair(self.edge.names)
 
 
 def overview(proven: Proven) -> list[ServerRow]:
@@ -59,7 +59,7 @@ def tools_of(proven: Proven, server: str) -> list[ToolRow]:
     return [ToolRow(node.name, node.server, mark_of(node), degrees[node.name]) for node in nodes]
 
 
-def around(proven: Proven, tool: str) -> dict[str, Any]:
+def build_tool_details(proven: Proven, tool: str) -> dict[str, Any]:
     """Return a tool with its incoming and outgoing edges."""
     node: Node = proven.tools[tool]
     entry = entries().get(tool)
@@ -74,22 +74,22 @@ def around(proven: Proven, tool: str) -> dict[str, Any]:
     }
 
 
-def beside(proven: Proven, asked: GraphParams, edge: Edge | None, told: str) -> dict[str, Any]:
+def build_sidebar(proven: Proven, params: GraphParams, edge: Edge | None, note: str) -> dict[str, Any]:
     """Return the most specific selection: an edge, a tool, two servers, a server; else all servers."""
     if edge:
-        return {"shown": "edge", "edge": edge}
-    if asked.tool:
-        return {"shown": "tool", "told": told, **around(proven, asked.tool)}
-    if asked.between:
-        rows = [EdgeRow(each, each.consumer, each.consumer_server) for each in asked.edges(proven)]
-        return {"shown": "between", "rows": rows}
-    if asked.server:
-        return {"shown": "server", "tools": tools_of(proven, asked.server)}
-    return {"shown": "servers", "rows": overview(proven)}
+        return {"panel": "edge", "edge": edge}
+    if params.tool:
+        return {"panel": "tool", "note": note, **build_tool_details(proven, params.tool)}
+    if params.between:
+        rows = [EdgeRow(each, each.consumer, each.consumer_server) for each in params.edges(proven)]
+        return {"panel": "between", "rows": rows}
+    if params.server:
+        return {"panel": "server", "tools": tools_of(proven, params.server)}
+    return {"panel": "servers", "rows": overview(proven)}
 
 
 @dataclass(frozen=True)
-class Drawing:
+class ChainSelection:
     """The requested chains between two tools, and the selected one."""
 
     start: str

@@ -15,7 +15,7 @@ from django.views.decorators.http import conditional_page, require_GET, require_
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.enabled_servers import environment_of, offered
+from prove_web.environments.enabled_servers import environment_of, list_enabled_servers
 from prove_web.environments.server_checks import health
 from prove_web.live.models import Job, Kind, State
 
@@ -24,13 +24,13 @@ from ..graph_queries import load, newest
 from ..picture.colours import choices, paint
 from ..picture.evidence_session import reopen, scene
 from ..picture.layout import load_layout
-from ..picture.params import GraphParams, pair_of, written
+from ..picture.params import GraphParams, format_pair, pair_of
 from ..picture.serializers import serialize_graph
-from ..session_services import Busy
-from ..tool_list import listed
-from .graph import drawing, edge_of
-from .parts import page_or_part, paged, typed
-from .sessions import to
+from ..session_services import SessionBusyError
+from ..tool_list import build_tool_list
+from .graph import edge_of, parse_chain_selection
+from .parts import page_or_part, paginate_rows, read_search_param
+from .sessions import build_session_url
 
 ROWS = 50
 
@@ -79,17 +79,17 @@ def server(request: ProjectRequest, server: str) -> HttpResponse:
 @require_safe
 def tools(request: ProjectRequest) -> HttpResponse:
     """Show all tools that are switched on, with a live search; the URL holds the search."""
-    rows, shown = listed(request, request.project)
-    path, last = request.project.path, shown["last"]
+    rows, listing = build_tool_list(request, request.project)
+    path, last = request.project.path, listing["last"]
     context = {
-        "page": paged(request, rows, size=ROWS),
+        "page": paginate_rows(request, rows, size=ROWS),
         "id_types": id_types(),
-        "off": len(SERVERS) - len(shown["servers"]),
+        "off": len(SERVERS) - len(listing["servers"]),
         "tools_at": reverse("tools", args=path),
         "servers_at": reverse("servers", args=path),
         "runs_at": reverse("run-rollouts", args=[*path, last.number]) if last else "",
     }
-    return page_or_part(request, "servers/tools.html", "servers/tools_found.html", shown | context)
+    return page_or_part(request, "servers/tools.html", "servers/tools_found.html", listing | context)
 
 
 # Data of the graph's picture, and an edge's evidence opened as a live session.
@@ -109,12 +109,14 @@ def data(request: ProjectRequest) -> HttpResponse:
     proven = load(done) if done else None
     answer = JsonResponse({})
     if done and proven:
-        layout, proven = load_layout(proven, done.out), proven.among(offered(request.project))
-        asked = GraphParams.of(request, proven)
-        look = paint(proven, asked.by, choices(request, request.project, asked.by))
-        edge, chain = edge_of(request, proven), drawing(request, proven).chain
+        layout, proven = load_layout(proven, done.out), proven.filter_by_servers(list_enabled_servers(request.project))
+        params = GraphParams.from_request(request, proven)
+        look = paint(proven, params.by, choices(request, request.project, params.by))
+        edge, chain = edge_of(request, proven), parse_chain_selection(request, proven).chain
         answer = JsonResponse(
-            serialize_graph(proven, layout, asked, look, typed(request, "open"), edge.names if edge else None, chain)
+            serialize_graph(
+                proven, layout, params, look, read_search_param(request, "open"), edge.names if edge else None, chain
+            )
         )
     patch_cache_control(answer, private=True, no_cache=True)
     return answer
@@ -133,13 +135,15 @@ def open_evidence(request: ProjectRequest) -> HttpResponse:
         return redirect("graph", *request.project.path)
     try:
         session, made, same = reopen(found, request.project, request.user, edge)
-    except Busy:
+    except SessionBusyError:
         messages.error(request, "The session could not be opened. Try again.")
-        return redirect(f"{request.path.removesuffix('open/')}?edge={written(edge.names)}")
+        return redirect(f"{request.path.removesuffix('open/')}?edge={format_pair(edge.names)}")
     if same:
         messages.success(request, f"{made.tool} returned the same result as in the evidence. {found.advice}.")
     else:
         messages.warning(request, f"{made.tool} returned a different result than in the evidence. Rebuild the graph.")
     name, arguments = found.then
     given = json.dumps(arguments, ensure_ascii=False)
-    return redirect(to(session, f"#call-{made.position}", tool=name, given=given if len(given) < LONGEST else ""))
+    return redirect(
+        build_session_url(session, f"#call-{made.position}", tool=name, given=given if len(given) < LONGEST else "")
+    )

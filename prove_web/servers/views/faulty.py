@@ -12,10 +12,10 @@ from django.shortcuts import redirect, render
 from mcp_servers.faults import MOST_DELAY, Faults
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from ..session_page import gone
+from ..session_page import has_missing_server
 from ..session_services import set_faults
 from ..world_cache import faults_of
-from .sessions import UNPROCESSABLE, of, to
+from .sessions import UNPROCESSABLE, build_session_url, get_session_or_404
 
 MOST_SEED = 10**9
 KINDS = {
@@ -67,8 +67,8 @@ class FaultsForm(forms.Form):
 @in_project(Action.ANNOTATE)
 def faults(request: ProjectRequest, session: int) -> HttpResponse:
     """Set the faults of a session, or disable them."""
-    target = of(request, session)
-    if gone(target):
+    target = get_session_or_404(request, session)
+    if has_missing_server(target):
         return redirect(target)  # whose page says so
     if request.method != "POST":
         now = faults_of(target)
@@ -77,11 +77,11 @@ def faults(request: ProjectRequest, session: int) -> HttpResponse:
     if "off" in request.POST:
         set_faults(target, None)
         messages.success(request, "Fault injection disabled. Earlier calls keep their faults.")
-        return redirect(to(target))
+        return redirect(build_session_url(target))
     form = FaultsForm(request.POST)
     if not form.is_valid():
         known = {"session": target, "form": form, "on": faults_of(target)}
         return render(request, "servers/faults.html", known, status=UNPROCESSABLE)
     set_faults(target, form.faults)
     messages.success(request, "Fault injection applies from the next call on; earlier calls are unchanged.")
-    return redirect(to(target))
+    return redirect(build_session_url(target))

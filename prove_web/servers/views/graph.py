@@ -14,7 +14,7 @@ from prove_web.accounts import audit
 from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.enabled_servers import offered
+from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
 from prove_web.parse_int import parse_digits
@@ -23,8 +23,8 @@ from ..graph_queries import Edge, Proven, newest
 from ..picture.chains import chains
 from ..picture.colours import choices, paint
 from ..picture.params import BY, HOPS, GraphParams, pair_of
-from ..picture.sidebar import Drawing, beside
-from .parts import paged, typed
+from ..picture.sidebar import ChainSelection, build_sidebar
+from .parts import paginate_rows, read_search_param
 
 KINDS = {
     "created": "Producer creates the ID",
@@ -44,50 +44,50 @@ PARTS = {
 def graph(request: ProjectRequest) -> HttpResponse:
     """Show the newest graph. A request that replaces one of its parts gets only that part."""
     job, proven = newest(request.project)
-    proven = proven.among(offered(request.project)) if proven else None
+    proven = proven.filter_by_servers(list_enabled_servers(request.project)) if proven else None
     part = (request.htmx.target or "").rpartition("#")[2]
     part = part if part in PARTS else ""
     context = {"job": job, "proven": proven, **(build_context(request, proven, part) if proven else {})}
     response = render(request, PARTS.get(part, "servers/graph.html") if proven else "servers/graph.html", context)
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
-    if typed(request, "part") == "job" and job is not None and job.ended:
+    if read_search_param(request, "part") == "job" and job is not None and job.ended:
         response["HX-Refresh"] = "true"
     return response
 
 
 def build_context(request: ProjectRequest, proven: Proven, part: str) -> dict[str, Any]:
     """Return the context of the page, or of one part of it."""
-    asked = GraphParams.of(request, proven)
-    context: dict[str, Any] = {"asked": asked, "kinds": KINDS.items(), "hops": HOPS, "bys": BY.items()}
-    context |= {"servers": sorted({node.server for node in proven.nodes}), "unknown": unknown_tool(request, asked)}
+    params = GraphParams.from_request(request, proven)
+    context: dict[str, Any] = {"params": params, "kinds": KINDS.items(), "hops": HOPS, "bys": BY.items()}
+    context |= {"servers": sorted({node.server for node in proven.nodes}), "unknown": unknown_tool(request, params)}
     if part in ("", "found"):
-        context["edges"] = paged(request, asked.edges(proven))
+        context["edges"] = paginate_rows(request, params.edges(proven))
     if part in ("", "graph-panel", "graph-legend"):
-        chosen = choices(request, request.project, asked.by)
-        look = paint(proven, asked.by, chosen)
+        chosen = choices(request, request.project, params.by)
+        look = paint(proven, params.by, chosen)
         edge = edge_of(request, proven)
-        context |= {"choices": chosen, "paint": look, "drawing": drawing(request, proven)}
-        context |= beside(proven, asked, edge, look.told.get(asked.tool, ""))
+        context |= {"choices": chosen, "paint": look, "drawing": parse_chain_selection(request, proven)}
+        context |= build_sidebar(proven, params, edge, look.notes.get(params.tool, ""))
     return context
 
 
-def unknown_tool(request: ProjectRequest, asked: GraphParams) -> str:
+def unknown_tool(request: ProjectRequest, params: GraphParams) -> str:
     """Return the requested tool if the graph does not have it, else ""."""
-    text = typed(request, "tool")
-    return "" if asked.tool else text
+    text = read_search_param(request, "tool")
+    return "" if params.tool else text
 
 
 def edge_of(request: ProjectRequest, proven: Proven) -> Edge | None:
     """Return the edge that the URL names."""
-    names = pair_of(typed(request, "edge"))
+    names = pair_of(read_search_param(request, "edge"))
     return proven.by_names.get(names) if names else None
 
 
-def drawing(request: ProjectRequest, proven: Proven) -> Drawing:
+def parse_chain_selection(request: ProjectRequest, proven: Proven) -> ChainSelection:
     """Return the chains in the URL: from `start` to `end`, sampled by `draw`, with the selected one."""
-    start, end = typed(request, "start"), typed(request, "end")
-    seed, chosen = (parse_digits(typed(request, name), 6) or 0 for name in ("draw", "chain"))
-    return Drawing(start, end, seed, chains(proven.by_names, start, end, seed), chosen)
+    start, end = read_search_param(request, "start"), read_search_param(request, "end")
+    seed, chosen = (parse_digits(read_search_param(request, name), 6) or 0 for name in ("draw", "chain"))
+    return ChainSelection(start, end, seed, chains(proven.by_names, start, end, seed), chosen)
 
 
 @in_project(Action.LAUNCH)

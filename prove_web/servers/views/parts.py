@@ -19,11 +19,11 @@ def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, 
     return response
 
 
-def paged(request: HttpRequest, rows: Any, name: str = "page", size: int = PAGE) -> Page:
+def paginate_rows(request: HttpRequest, rows: Any, name: str = "page", size: int = PAGE) -> Page:
     """Return the page of rows that the URL requests; the nearest one for an invalid number."""
     return Paginator(rows, size).get_page(request.GET.get(name))
 
 
-def typed(request: HttpRequest, name: str) -> str:
+def read_search_param(request: HttpRequest, name: str) -> str:
     """Return a search parameter: at most 200 characters, without NUL bytes."""
     return request.GET.get(name, "").replace("\0", "")[:200].strip()

@@ -17,15 +17,15 @@ from training_worker.prove.synthesis import manual
 from training_worker.prove.synthesis.validate import Rejected
 
 from .. import saved_calls
-from ..listing import counted
+from ..listing import annotate_call_counts
 from ..models import LiveSession, SavedCall, SessionCall
 from ..saved_calls import NotSaved
-from ..session_diff import Side, compared, sides
-from ..session_page import gone, number
-from ..session_to_trajectory import chosen, offered, save_trajectory, tidy
+from ..session_diff import Side, compare_moments, sides
+from ..session_page import has_missing_server, number
+from ..session_to_trajectory import list_usable_calls, normalise_user_message, save_trajectory, select_successful_calls
 from ..world_cache import NotRebuilt
-from .parts import typed
-from .sessions import UNPROCESSABLE, of, to
+from .parts import read_search_param
+from .sessions import UNPROCESSABLE, build_session_url, get_session_or_404
 
 OFFERED = 100
 
@@ -35,26 +35,28 @@ OFFERED = 100
 def compare(request: ProjectRequest) -> HttpResponse:
     """Compare two moments of one session or of two, as `a=12:3&b=14`; without them show the form."""
     rows = LiveSession.objects.filter(project=request.project).select_related("project__organisation", "created_by")
-    one, other = (side(rows, typed(request, name), typed(request, f"{name}_at")) for name in ("a", "b"))
-    shown: dict[str, Any] = {"a": one, "b": other, "fault": ""}
+    one, other = (
+        side(rows, read_search_param(request, name), read_search_param(request, f"{name}_at")) for name in ("a", "b")
+    )
+    context: dict[str, Any] = {"a": one, "b": other, "fault": ""}
     if one and other:
         try:
-            shown["found"] = compared(one, other)
+            context["found"] = compare_moments(one, other)
         except NotRebuilt as error:
-            shown["fault"] = f"One of the two states cannot be shown. {error}"
-    elif typed(request, "a") or typed(request, "b"):
-        shown["fault"] = "One of the two sessions does not exist in this project. Choose sessions from the lists."
-    shown["sessions"] = list(counted(rows).order_by("-created_at", "-pk")[:OFFERED])
+            context["fault"] = f"One of the two states cannot be shown. {error}"
+    elif read_search_param(request, "a") or read_search_param(request, "b"):
+        context["fault"] = "One of the two sessions does not exist in this project. Choose sessions from the lists."
+    context["sessions"] = list(annotate_call_counts(rows).order_by("-created_at", "-pk")[:OFFERED])
     for chosen_state in (one, other):
-        if chosen_state and chosen_state.session.pk not in {each.pk for each in shown["sessions"]}:
-            shown["sessions"].append(chosen_state.session)
-    return render(request, "servers/compare.html", shown)
+        if chosen_state and chosen_state.session.pk not in {each.pk for each in context["sessions"]}:
+            context["sessions"].append(chosen_state.session)
+    return render(request, "servers/compare.html", context)
 
 
 def side(rows: Any, text: str, at: str) -> Side | None:
     """Return the moment that a URL names: `12:3`, or `12` with the moment in a field of its own."""
     named = sides(f"{text}:{at}" if at and ":" not in text else text)
-    found = counted(rows).filter(pk=named[0]).first() if named else None
+    found = annotate_call_counts(rows).filter(pk=named[0]).first() if named else None
     if found is None or named is None:
         return None
     return Side(found, found.made if named[1] is None else min(named[1], found.made))
@@ -67,18 +69,18 @@ def side(rows: Any, text: str, at: str) -> Side | None:
 @require_POST
 def save(request: ProjectRequest, session: int) -> HttpResponse:
     """Save a call of a session for the team."""
-    source = of(request, session)
+    source = get_session_or_404(request, session)
     made = source.calls.filter(position=number(request.POST.get("position"), 10**9)).first()
     if made is None:
         messages.error(request, "Call not saved: this session has no such call.")
-        return redirect(to(source))
-    back = to(source, at=made.position)
+        return redirect(build_session_url(source))
+    back = build_session_url(source, at=made.position)
     try:
-        kept = saved_calls.save(request.organisation, request.user, made, request.POST.get("name", ""))
+        saved = saved_calls.save(request.organisation, request.user, made, request.POST.get("name", ""))
     except NotSaved as why:
         messages.error(request, str(why))
         return redirect(back)
-    messages.success(request, f"“{kept}” saved for the team. It is available wherever {made.tool} can be called.")
+    messages.success(request, f"“{saved}” saved for the team. It is available wherever {made.tool} can be called.")
     return redirect(back)
 
 
@@ -90,17 +92,17 @@ def change(request: ProjectRequest, saved: int) -> HttpResponse:
     if "remove" in request.POST:
         one.delete()
         messages.success(request, f"“{one.name}” deleted.")
-        return back(request, one)
+        return redirect_to_origin(request, one)
     try:
         name = saved_calls.rename(one, request.POST.get("name", ""))
     except NotSaved as why:
         messages.error(request, str(why))
     else:
         messages.success(request, f"“{one.name}” renamed to “{name}”.")
-    return back(request, one)
+    return redirect_to_origin(request, one)
 
 
-def back(request: ProjectRequest, one: SavedCall) -> HttpResponse:
+def redirect_to_origin(request: ProjectRequest, one: SavedCall) -> HttpResponse:
     """Redirect to the page of origin, else to the tool's page."""
     return going_back(request, reverse("tool", args=[*request.project.path, one.tool]))
 
@@ -111,35 +113,35 @@ def back(request: ProjectRequest, one: SavedCall) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 def make(request: ProjectRequest, session: int) -> HttpResponse:
     """Choose calls and enter user messages; the trajectory is saved only if a replay in a fresh world agrees."""
-    source = of(request, session)
-    if gone(source):
-        return redirect(to(source))  # whose page says so
+    source = get_session_or_404(request, session)
+    if has_missing_server(source):
+        return redirect(build_session_url(source))  # whose page says so
     at = number(request.GET.get("at"), source.calls.count())
-    calls = offered(source, at)
+    calls = list_usable_calls(source, at)
     if request.method != "POST":
-        return page(request, source, at, calls, {each.position: "" for each in calls}, chosen(calls))
-    said = {each.position: words(request, each.position) for each in calls}
+        return page(request, source, at, calls, {each.position: "" for each in calls}, select_successful_calls(calls))
+    said = {each.position: read_user_message(request, each.position) for each in calls}
     used = [each for each in calls if f"use-{each.position}" in request.POST]
     try:
-        kept = save_trajectory(request.project, request.user, source, calls, used, said)
+        trajectory = save_trajectory(request.project, request.user, source, calls, used, said)
     except Rejected as reason:
         return page(request, source, at, calls, said, used, str(reason))
     except OSError as error:
         fault = f"Cannot write to the data folder: {error.strerror or error}."
         return page(request, source, at, calls, said, used, fault)
-    verdict, made = judge(example_of(kept)), len(used)
+    verdict, made = judge(example_of(trajectory)), len(used)
     score = f"{verdict.reward.total:.2f} of {verdict.most:.2f}" if verdict.reward else "no score"
     messages.success(
         request,
-        f"Saved as {kept.example} of “{kept.dataset}”. "
+        f"Saved as {trajectory.example} of “{trajectory.dataset}”. "
         f"Replay: {made} call{'s' * (made != 1)} returned the same result, score {score}.",
     )
-    return redirect(kept)
+    return redirect(trajectory)
 
 
-def words(request: ProjectRequest, position: int) -> str:
+def read_user_message(request: ProjectRequest, position: int) -> str:
     """Return the user's message before a call."""
-    return tidy(request.POST.get(f"say-{position}", ""))
+    return normalise_user_message(request.POST.get(f"say-{position}", ""))
 
 
 def page(
@@ -152,7 +154,7 @@ def page(
     fault: str = "",
 ) -> HttpResponse:
     good = [each for each in calls if each.ok]
-    unsaid = manual.unsaid([manual.ManualCall(each.tool, each.arguments, each.text) for each in good])
+    unsaid = manual.list_ungrounded_values([manual.ManualCall(each.tool, each.arguments, each.text) for each in good])
     needs = {each.position: values for each, values in zip(good, unsaid, strict=True)}
     marked = {each.position for each in used}
     rows: list[dict[str, Any]] = [
@@ -165,5 +167,5 @@ def page(
         }
         for each in calls
     ]
-    shown = {"session": session, "at": at, "rows": rows, "fault": fault}
-    return render(request, "servers/trajectory_new.html", shown, status=UNPROCESSABLE if fault else 200)
+    context = {"session": session, "at": at, "rows": rows, "fault": fault}
+    return render(request, "servers/trajectory_new.html", context, status=UNPROCESSABLE if fault else 200)

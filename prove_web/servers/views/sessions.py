@@ -15,17 +15,17 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from ..arguments import CallForm
 from ..entity_autocomplete import search_entities
 from ..forms import SessionForm
-from ..listing import listed
+from ..listing import search_sessions
 from ..models import LiveSession
 from ..session_page import context
 from ..session_tree import family
 from ..world_cache import NotRebuilt, moments
-from .parts import page_or_part, paged, typed
+from .parts import page_or_part, paginate_rows, read_search_param
 
 UNPROCESSABLE = 422
 
 
-def of(request: ProjectRequest, session: int) -> LiveSession:
+def get_session_or_404(request: ProjectRequest, session: int) -> LiveSession:
     related = ("created_by", "project__organisation", "parent__project__organisation")
     mine = LiveSession.objects.filter(project=request.project).select_related(*related)
     return get_object_or_404(mine, pk=session)
@@ -35,8 +35,8 @@ def of(request: ProjectRequest, session: int) -> LiveSession:
 @require_safe
 def sessions(request: ProjectRequest) -> HttpResponse:
     """List the project's sessions, newest first by default."""
-    rows, asked = listed(request, request.project)
-    page = {"page": paged(request, rows), **asked}
+    rows, params = search_sessions(request, request.project)
+    page = {"page": paginate_rows(request, rows), **params}
     return page_or_part(request, "servers/sessions.html", "servers/sessions_found.html", page)
 
 
@@ -53,14 +53,14 @@ def new(request: ProjectRequest) -> HttpResponse:
     session = form.open(request.project, request.user)
     if form.cleaned_data["connect"]:
         return redirect("session-connect", *request.project.path, session.pk)
-    return redirect(to(session, tool=form.cleaned_data["tool"], saved=form.cleaned_data["saved"]))
+    return redirect(build_session_url(session, tool=form.cleaned_data["tool"], saved=form.cleaned_data["saved"]))
 
 
 @in_project(Action.VIEW)
 @require_safe
 def session(request: ProjectRequest, session: int) -> HttpResponse:
     """Show a session: call tools, see their effects, look at any moment."""
-    return render_session(request, of(request, session))
+    return render_session(request, get_session_or_404(request, session))
 
 
 PARTS = {
@@ -88,23 +88,25 @@ def render_session(request: ProjectRequest, session: LiveSession, form: CallForm
 def pick(request: ProjectRequest, session: int) -> HttpResponse:
     """Return the entities of one id type that a search finds in the newest state, as options of a field."""
     try:
-        world = moments(of(request, session))[-1].world
+        world = moments(get_session_or_404(request, session))[-1].world
     except NotRebuilt:
         return render(request, "servers/picked.html", {"entities": [], "count": 0})
-    entities, count = search_entities(world, typed(request, "type"), typed(request, "q"))
-    return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": typed(request, "q")})
+    entities, count = search_entities(world, read_search_param(request, "type"), read_search_param(request, "q"))
+    return render(
+        request, "servers/picked.html", {"entities": entities, "count": count, "find": read_search_param(request, "q")}
+    )
 
 
 @in_project(Action.VIEW)
 @require_safe
 def branches(request: ProjectRequest, session: int) -> HttpResponse:
     """Show the tree of forks of a session."""
-    here = of(request, session)
+    here = get_session_or_404(request, session)
     tree = family(here)
     return render(request, "servers/branches.html", {"session": here, "tree": tree})
 
 
-def to(session: LiveSession, fragment: str = "", **query: object) -> str:
+def build_session_url(session: LiveSession, fragment: str = "", **query: object) -> str:
     given = {name: value for name, value in query.items() if value}
     address = reverse("session", args=[*session.project.path, session.pk])
     return address + (f"?{urlencode(given)}" if given else "") + fragment

@@ -14,44 +14,44 @@ from mcp_servers.error_catalog import ARGUMENTS, refusals_of
 from mcp_servers.world import World
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.enabled_servers import environment_of, offered
+from prove_web.environments.enabled_servers import environment_of, list_enabled_servers
 
 from .. import session_services, usage
 from ..arguments import JSON, CallForm
 from ..catalogue import Entry, entries, producers, takers
-from ..entity_autocomplete import SHOWN, search_entities
+from ..entity_autocomplete import MAX_SUGGESTIONS, search_entities
 from ..field_errors import of_refusal
 from ..models import LiveSession, SavedCall
 from ..parameters import parameters
-from .calling import changed_in
-from .parts import typed
+from .parts import read_search_param
+from .session_actions import changed_in
 from .sessions import UNPROCESSABLE
 
 BUTTONS = {"switch", "add", "remove", "reshape", "example"}
 
 
-def opening(project: Project, entry: Entry) -> World:
+def open_initial_world(project: Project, entry: Entry) -> World:
     """Return the world for the page's form; this is cheap, because the process caches initial worlds."""
     chosen = environment_of(project)
     return World.open(chosen.seed, (entry.server,), chosen.size)
 
 
-def tried(project: Project, entry: Entry, form: CallForm) -> dict[str, Any]:
+def build_form_context(project: Project, entry: Entry, form: CallForm) -> dict[str, Any]:
     """Return the context of the form on a tool's page."""
-    world = opening(project, entry)
+    world = open_initial_world(project, entry)
     types = sorted({*entry.tool.ids.values()})
     return {
         "form": form,
         "now": world.now,
         "environment": environment_of(project),
-        "on": entry.server in offered(project),
-        "suggestions": [(each, search_entities(world, each, "", SHOWN)[0]) for each in types],
+        "on": entry.server in list_enabled_servers(project),
+        "suggestions": [(each, search_entities(world, each, "", MAX_SUGGESTIONS)[0]) for each in types],
         "call_at": reverse("tool-call", args=[*project.path, entry.name]) + "#try",
         "pick_at": reverse("tool-pick", args=[*project.path, entry.name]),
     }
 
 
-def known(tool: str) -> Entry:
+def get_entry_or_404(tool: str) -> Entry:
     entry = entries().get(tool)
     if entry is None:
         raise Http404
@@ -62,8 +62,8 @@ def known(tool: str) -> Entry:
 @require_safe
 def tool(request: ProjectRequest, tool: str) -> HttpResponse:
     """Show a tool: its parameters, its errors, its producers and consumers, its usage, and a form to call it."""
-    entry = known(tool)
-    return tool_page(request, entry, CallForm.filled(entry.tool, {}))
+    entry = get_entry_or_404(tool)
+    return tool_page(request, entry, CallForm.from_arguments(entry.tool, {}))
 
 
 def tool_page(request: ProjectRequest, entry: Entry, form: CallForm, status: int = 200) -> HttpResponse:
@@ -79,7 +79,7 @@ def tool_page(request: ProjectRequest, entry: Entry, form: CallForm, status: int
         "feeds": [(each, list(takers(each))) for each in sorted(entry.tool.produces)],
         "held": held,
         "called": called,
-        **tried(request.project, entry, form),
+        **build_form_context(request.project, entry, form),
     }
     return render(request, "servers/tool.html", context, status=status)
 
@@ -87,14 +87,14 @@ def tool_page(request: ProjectRequest, entry: Entry, form: CallForm, status: int
 @in_project(Action.ANNOTATE)
 def call(request: ProjectRequest, tool: str) -> HttpResponse:
     """Open a session and call the tool in it; or show the page again after a button or an error."""
-    entry = known(tool)
-    if request.method != "POST" or entry.server not in offered(request.project):
+    entry = get_entry_or_404(tool)
+    if request.method != "POST" or entry.server not in list_enabled_servers(request.project):
         return redirect("tool", *request.project.path, tool)  # which says that the server is switched off
     form = CallForm.from_post(entry.tool, request.POST)
     if BUTTONS & {*request.POST}:
-        return tool_page(request, entry, changed_in(opening(request.project, entry), form, request.POST))
+        return tool_page(request, entry, changed_in(open_initial_world(request.project, entry), form, request.POST))
     arguments = form.arguments()
-    if arguments is None or unfit(request.project, entry, form, arguments):
+    if arguments is None or has_schema_errors(request.project, entry, form, arguments):
         return tool_page(request, entry, form, UNPROCESSABLE)
     chosen = environment_of(request.project)
     session = LiveSession.objects.create(
@@ -111,9 +111,9 @@ def call(request: ProjectRequest, tool: str) -> HttpResponse:
     return redirect(f"{session.get_absolute_url()}{query}#call-{made.position}")
 
 
-def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, Any]) -> bool:
+def has_schema_errors(project: Project, entry: Entry, form: CallForm, arguments: dict[str, Any]) -> bool:
     """Return whether the arguments violate the tool's schema, with the errors in the form. No session is opened."""
-    reply = opening(project, entry).fork().call(entry.name, arguments)
+    reply = open_initial_world(project, entry).fork().call(entry.name, arguments)
     if reply.ok or reply.data["error"] != ARGUMENTS.code:
         return False
     form.errors, form.error = of_refusal(entry.tool, arguments, reply.text)
@@ -124,6 +124,8 @@ def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, A
 @require_safe
 def pick(request: ProjectRequest, tool: str) -> HttpResponse:
     """Return the entities of one id type in the world of the form."""
-    find = typed(request, "q")
-    entities, count = search_entities(opening(request.project, known(tool)), typed(request, "type"), find)
+    find = read_search_param(request, "q")
+    entities, count = search_entities(
+        open_initial_world(request.project, get_entry_or_404(tool)), read_search_param(request, "type"), find
+    )
     return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": find})

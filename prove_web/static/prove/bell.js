@@ -3,11 +3,11 @@
   const EVERY = 30000;
   const bell = document.getElementById("bell");
   if (!bell) return;
-  let asked = Date.now();
+  let checked = Date.now();
 
   async function ask() {
-    if (document.hidden || Date.now() - asked < EVERY / 2) return;
-    asked = Date.now();
+    if (document.hidden || Date.now() - checked < EVERY / 2) return;
+    checked = Date.now();
     const answer = await fetch(bell.dataset.bell, { redirect: "manual" }).catch(() => null);
     if (answer?.ok && !bell.contains(document.activeElement)) bell.innerHTML = await answer.text();
   }

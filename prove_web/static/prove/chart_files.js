@@ -22,8 +22,8 @@ prove.files = (() => {
     ctx.fillText([chart.title, chart.unit].filter(Boolean).join(", "), 8 * ratio, 18 * ratio);
     ctx.font = `${12 * ratio}px system-ui, sans-serif`;
     let x = 8 * ratio;
-    chart.series.forEach(({ name, shown }, index) => {
-      if (!shown) return;
+    chart.series.forEach(({ name, visible }, index) => {
+      if (!visible) return;
       ctx.fillStyle = chart.ink(index);
       ctx.fillText(`— ${name}`, x, 36 * ratio);
       x += ctx.measureText(`— ${name}   `).width;
@@ -63,11 +63,11 @@ prove.files = (() => {
       const points = plot.data[index + 1].flatMap((y, i) => y == null ? [] : [[at(plot.data[0][i], "x"), at(y, "y")]]);
       lines.append(line(points, { stroke: _stroke ?? chart.ink(index % chart.series.length), "stroke-width": wide, "stroke-dasharray": dash.join(" ") || "none" }));
     });
-    const keys = node("text", { x: 8, y: 36 }, ...chart.series.flatMap(({ name, shown }, index) => shown ? [node("tspan", { fill: chart.ink(index) }, `— ${name}   `)] : []));
+    const keys = node("text", { x: 8, y: 36 }, ...chart.series.flatMap(({ name, visible }, index) => visible ? [node("tspan", { fill: chart.ink(index) }, `— ${name}   `)] : []));
     const title = words(8, 18, [chart.title, chart.unit].filter(Boolean).join(", "), { fill: style.color, "font-size": 14, "font-weight": 600 });
-    const whole = node("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${size.width} ${size.height}`, ...size, "font-family": "system-ui, sans-serif", "font-size": 12 },
+    const image = node("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${size.width} ${size.height}`, ...size, "font-family": "system-ui, sans-serif", "font-size": 12 },
       node("rect", { ...size, fill: style.backgroundColor }), title, keys, body);
-    save(new Blob([new XMLSerializer().serializeToString(whole)], { type: "image/svg+xml" }), chart, "svg");
+    save(new Blob([new XMLSerializer().serializeToString(image)], { type: "image/svg+xml" }), chart, "svg");
   }
 
   return { picture, drawing };

@@ -29,7 +29,7 @@ prove.chart = (() => {
   class Chart {
     constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {}, beside = null, marks = [], open = null, csv = null, weight = WEIGHT, acts = [], log = false, all = false }) {
       Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false, beside, marks, open, csv, weight, acts, log, all, range: null, tall: TALL, fences: [], far: [] });
-      this.series = series.map(({ name, points = [], odd = [], colour = null, band = null }, index) => ({ name, points: new Map(points), odd: new Map(odd), shown: true, colour: colour ?? index, band: band && new Map(band) }));
+      this.series = series.map(({ name, points = [], odd = [], colour = null, band = null }, index) => ({ name, points: new Map(points), odd: new Map(odd), visible: true, colour: colour ?? index, band: band && new Map(band) }));
       this.build(element, help);
       this.start();
       new ResizeObserver(() => this.resize()).observe(this.canvas);
@@ -121,7 +121,7 @@ prove.chart = (() => {
 
     // The visible bands, each as [x, low, high].
     bands() {
-      return this.series.filter(({ shown, band }) => shown && band).map((each) => [each, [...each.band].map(([step, [low, high]]) => [this.axis.place(step), low, high]).filter(([x]) => x != null)]);
+      return this.series.filter(({ visible, band }) => visible && band).map((each) => [each, [...each.band].map(([step, [low, high]]) => [this.axis.place(step), low, high]).filter(([x]) => x != null)]);
     }
 
     // Negative values rule out a log scale; zeros are omitted.
@@ -167,12 +167,12 @@ prove.chart = (() => {
 
     style() {
       const many = this.series.length;
-      this.series.forEach(({ shown }, index) => {
+      this.series.forEach(({ visible }, index) => {
         const [raw, smooth, theirs] = [0, 1, 2].map((kind) => this.plot.series[1 + kind * many + index]);
         const dash = dashes(this.series[index].colour), smooths = this.smooths(index);
-        Object.assign(raw, { show: shown, width: smooths ? 1 : 2, dash: smooths ? [] : dash });
-        Object.assign(smooth, { show: shown && smooths, width: 2, dash });
-        if (theirs) theirs.show = shown;
+        Object.assign(raw, { show: visible, width: smooths ? 1 : 2, dash: smooths ? [] : dash });
+        Object.assign(smooth, { show: visible && smooths, width: 2, dash });
+        if (theirs) theirs.show = visible;
       });
     }
 
@@ -196,7 +196,7 @@ prove.chart = (() => {
       const other = this.beside ? this.series.map(({ name }) => this.rows.map((row) => seen(this.beside.lines[name]?.get(row.theirs)))) : [];
       const [fences, theirFences] = [raw, other].map((lines) => lines.map(fence));
       const eased = (values, edge) => smoothed(values.map((value) => this.all || inside(value, edge) ? value : null), this.weight);
-      this.far = raw.flatMap((values, index) => this.series[index].shown ? values.flatMap((y, i) => y == null || inside(y, fences[index]) ? [] : [{ x: this.rows[i].x, y, index }]) : []);
+      this.far = raw.flatMap((values, index) => this.series[index].visible ? values.flatMap((y, i) => y == null || inside(y, fences[index]) ? [] : [{ x: this.rows[i].x, y, index }]) : []);
       this.tell(logs);
       if (this.all) this.far = [];
       this.fences = [...fences, ...fences, ...theirFences];
@@ -205,7 +205,7 @@ prove.chart = (() => {
 
     // Steps at which visible lines are NaN or infinite.
     oddly() {
-      const steps = [...new Set(this.series.flatMap(({ shown, odd }) => shown ? [...odd.keys()] : []))].sort((a, b) => a - b);
+      const steps = [...new Set(this.series.flatMap(({ visible, odd }) => visible ? [...odd.keys()] : []))].sort((a, b) => a - b);
       if (steps.length < 2) return steps.length ? `NaN/Inf at step ${steps[0]}` : "";
       return `NaN/Inf at ${steps.length} steps from ${steps[0]} to ${steps.at(-1)}`;
     }
@@ -243,7 +243,7 @@ prove.chart = (() => {
 
     // Add a line that gets its first point only now.
     extend(name) {
-      this.series.push({ name, points: new Map(), odd: new Map(), shown: true, colour: this.series.length, band: null });
+      this.series.push({ name, points: new Map(), odd: new Map(), visible: true, colour: this.series.length, band: null });
       this.start();
       this.legend();
       return this.series.at(-1);
@@ -251,7 +251,7 @@ prove.chart = (() => {
 
     // Remove everything after a step, which a resumed run repeats.
     truncate(step) {
-      for (const { points, odd } of this.series) for (const told of [points, odd]) for (const at of [...told.keys()]) if (at > step) told.delete(at);
+      for (const { points, odd } of this.series) for (const values of [points, odd]) for (const at of [...values.keys()]) if (at > step) values.delete(at);
       this.later();
     }
 
@@ -270,8 +270,8 @@ prove.chart = (() => {
 
     mark(plot) {
       drawMarks(plot, this.placed());
-      this.series.forEach(({ shown, odd }, index) => {
-        for (const step of shown ? odd.keys() : []) drawOdd(plot, { x: this.axis.place(step), ink: this.ink(index) });
+      this.series.forEach(({ visible, odd }, index) => {
+        for (const step of visible ? odd.keys() : []) drawOdd(plot, { x: this.axis.place(step), ink: this.ink(index) });
       });
       for (const { x, y, index } of this.far) drawOutside(plot, { x, y, ink: this.ink(index) });
     }
@@ -291,15 +291,15 @@ prove.chart = (() => {
     // Zoom to the selection, made in this chart or through the shared cursor.
     zoom() {
       const { left, width } = this.plot.select;
-      if (width) this.told([left, left + width].map((at) => this.plot.posToVal(at, "x")));
+      if (width) this.zoomTo([left, left + width].map((at) => this.plot.posToVal(at, "x")));
     }
 
     look(low, high) {
       this.view([low, high]);
-      this.told([low, high]);
+      this.zoomTo([low, high]);
     }
 
-    told([low, high]) {
+    zoomTo([low, high]) {
       this.zoomed = true;
       this.range = [low, high];
       this.reset.hidden = false;
@@ -346,7 +346,7 @@ prove.chart = (() => {
     legend() {
       this.keys.replaceChildren(...this.series.map((each, index) => {
         const dash = dashes(each.colour).join(" ");
-        const key = make("button", { type: "button", class: "chart-key", "aria-pressed": each.shown });
+        const key = make("button", { type: "button", class: "chart-key", "aria-pressed": each.visible });
         key.innerHTML = `<svg width="22" height="8" aria-hidden="true"><path d="M0 4h22" fill="none" stroke="${this.ink(index)}" stroke-width="2.5" stroke-dasharray="${dash}"/></svg>`;
         key.append(each.name, " ", each.reading = make("strong"), " ", each.other = make("span", { class: "text-secondary" }));
         key.addEventListener("click", () => this.hide(index, key));
@@ -357,8 +357,8 @@ prove.chart = (() => {
 
     hide(index, key) {
       const each = this.series[index];
-      each.shown = !each.shown;
-      key.setAttribute("aria-pressed", each.shown);
+      each.visible = !each.visible;
+      key.setAttribute("aria-pressed", each.visible);
       this.draw();
     }
 
@@ -415,12 +415,12 @@ prove.chart = (() => {
       const cells = (tag, values, attributes) => make("tr", {}, ...values.map((value) => make(tag, attributes, value)));
       const along = this.axis.name === "step" ? [] : [this.axis.name], also = this.beside ? this.series.map(({ name }) => `${this.beside.name}: ${name}`) : [];
       const steps = this.axis.own ? [] : ["step"];
-      const told = (each, at) => this.read(each, at) + (each.band?.has(at) ? ` (${each.band.get(at).map(written).join(" to ")})` : "");
+      const cell = (each, at) => this.read(each, at) + (each.band?.has(at) ? ` (${each.band.get(at).map(written).join(" to ")})` : "");
       const head = cells("th", [...steps, ...along, ...this.series.map((each) => each.name), ...also], { scope: "col" });
       const rows = this.rows.filter(({ step, theirs }) => step != null || theirs != null).map((row) => cells("td", [
         ...steps.map(() => String(row.step ?? row.theirs)),
         ...along.map(() => this.axis.written ? this.axis.written(row.x) : written(row.x)),
-        ...this.series.map((each) => told(each, row.step)),
+        ...this.series.map((each) => cell(each, row.step)),
         ...also.map((_, index) => written(this.beside.lines[this.series[index].name]?.get(row.theirs))),
       ], {}));
       this.table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));

@@ -4,7 +4,7 @@
   const section = document.querySelector("[data-comments]");
   if (!section || section.dataset.ready) return;
   section.dataset.ready = "1";
-  const kept = `comment-draft:${section.dataset.person}:${section.dataset.comments}`;
+  const storageKey = `comment-draft:${section.dataset.person}:${section.dataset.comments}`;
   const byId = (id) => document.getElementById(id);
   const list = () => byId("comments-list");
 
@@ -31,19 +31,19 @@
   });
   function keep() {
     const [text, place] = [byId("comment-text").value, byId("comment-place").value];
-    if (text.trim()) localStorage.setItem(kept, JSON.stringify({ text, place }));
-    else localStorage.removeItem(kept);
+    if (text.trim()) localStorage.setItem(storageKey, JSON.stringify({ text, place }));
+    else localStorage.removeItem(storageKey);
   }
   function recall() {
     const form = byId("comment-form");
     if (!form || form.dataset.ready || byId("comment-text").value) return;
     form.dataset.ready = "1";
     try {
-      const draft = JSON.parse(localStorage.getItem(kept) ?? "null");
+      const draft = JSON.parse(localStorage.getItem(storageKey) ?? "null");
       if (!draft) return;
       byId("comment-text").value = draft.text;
       byId("comment-place").value = draft.place;
-    } catch { localStorage.removeItem(kept); }
+    } catch { localStorage.removeItem(storageKey); }
   }
 
   // Only the response to the form confirms the post; text typed since then is not cleared.

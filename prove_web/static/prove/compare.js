@@ -21,13 +21,13 @@ class Overlay {
   }
 
   async begin() {
-    const told = await this.ask();
-    if (!told) return this.say("Could not load the charts. Reload the page.");
-    Object.assign(this, { every: told.every, axis: told.axis });
+    const data = await this.ask();
+    if (!data) return this.say("Could not load the charts. Reload the page.");
+    Object.assign(this, { every: data.every, axis: data.axis });
     const places = this.section.querySelectorAll("[data-compare-charts] .card-body");
-    told.charts.forEach((chart, index) => this.draw(places[index], chart));
+    data.charts.forEach((chart, index) => this.draw(places[index], chart));
     this.working = this.section.hasAttribute("data-working");
-    this.note(told);
+    this.note(data);
     if (this.working) setInterval(() => document.hidden || this.again(), AGAIN);
   }
 
@@ -72,15 +72,15 @@ class Overlay {
   // Where a point averages several steps, load the visible steps.
   async closer(metric, first, last) {
     if (first == null || this.every === 1 || this.axis !== "step") return;
-    const told = await this.ask({ from: first, to: last });
-    if (told) this.put(told.charts.find((chart) => chart.metric === metric), first, last);
+    const data = await this.ask({ from: first, to: last });
+    if (data) this.put(data.charts.find((chart) => chart.metric === metric), first, last);
   }
 
   async again() {
-    const told = await this.ask();
-    if (!told) return this.say(`${this.words} The last refresh failed.`);
-    for (const chart of told.charts) this.put(chart, -Infinity, Infinity);
-    this.note(told);
+    const data = await this.ask();
+    if (!data) return this.say(`${this.words} The last refresh failed.`);
+    for (const chart of data.charts) this.put(chart, -Infinity, Infinity);
+    this.note(data);
   }
 
   put({ metric, lines }, first, last) {

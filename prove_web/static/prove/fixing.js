@@ -19,7 +19,7 @@
     try { localStorage.setItem(KEY(mine), JSON.stringify({ at: Date.now(), typed })); } catch { /* storage is full */ }
   }
 
-  function kept() {
+  function readDraft() {
     try { return JSON.parse(localStorage.getItem(KEY(form()))); } catch { return null; }
   }
 
@@ -45,7 +45,7 @@
   }
 
   sessionStorage.removeItem("prove-fix-saving"); // the form is still shown, so the fix was not saved
-  const found = form() && kept();
+  const found = form() && readDraft();
   if (!bar || !found || found.typed === beginning || document.querySelector("[data-fault]")) return;
   bar.hidden = false;
   bar.querySelector("[data-draft-when]").textContent = new Date(found.at).toLocaleString();

@@ -100,16 +100,16 @@ class Graph {
   follow(before) {
     const changed = (names) => names.some((name) => before.get(name) !== this.params.get(name));
     for (const name of ["q", "server", "kind", "tool"]) if (this.form.elements[name] !== document.activeElement || name !== "q") this.form.elements[name].value = this.params.get(name) ?? "";
-    const asked = [this.draw(changed(PLACES)), this.part("graph-panel")];
-    if (changed(FILTERS)) asked.push(this.part("found"));
-    if (changed(COLOURS)) asked.push(this.part("graph-legend"));
-    return Promise.all(asked);
+    const requests = [this.draw(changed(PLACES)), this.part("graph-panel")];
+    if (changed(FILTERS)) requests.push(this.part("found"));
+    if (changed(COLOURS)) requests.push(this.part("graph-legend"));
+    return Promise.all(requests);
   }
 
   async draw(moves) {
-    const asked = new URLSearchParams(this.params);
-    if (this.opened) asked.set("open", this.opened);
-    const answer = await this.fetch("picture", `${this.canvas.dataset.url}?${asked}`, { Accept: "application/json" });
+    const query = new URLSearchParams(this.params);
+    if (this.opened) query.set("open", this.opened);
+    const answer = await this.fetch("picture", `${this.canvas.dataset.url}?${query}`, { Accept: "application/json" });
     if (!answer) return;
     this.data = await answer.json();
     if (!this.data.hash) return;

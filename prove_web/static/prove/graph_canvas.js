@@ -75,7 +75,7 @@ prove.Picture = class {
   }
 
   paint({ tools }) {
-    for (const [name, , , , look, told] of tools) this.cy.getElementById(`t:${name}`).data({ look, label: told ? `${name}\n${told}` : name });
+    for (const [name, , , , look, detail] of tools) this.cy.getElementById(`t:${name}`).data({ look, label: detail ? `${name}\n${detail}` : name });
   }
 
   join({ servers, tools, edges, bundles }) {

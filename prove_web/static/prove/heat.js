@@ -1,17 +1,17 @@
 // Heat map: arrow keys move between cells, and the hovered or focused cell is described below.
 (() => {
-  const cellOf = (target) => target.closest?.(".heat-table [data-told]");
+  const cellOf = (target) => target.closest?.(".heat-table [data-description]");
 
   function tell(event) {
-    const told = document.getElementById("heat-told");
+    const line = document.getElementById("heat-description");
     const cell = cellOf(event.target);
-    if (told && cell) told.textContent = cell.title;
+    if (line && cell) line.textContent = cell.title;
   }
 
   function enter(event) {
     const cell = cellOf(event.target);
     if (!cell || cell.tabIndex === 0) return;
-    for (const other of document.querySelectorAll(".heat-table a[data-told][tabindex='0']")) other.tabIndex = -1;
+    for (const other of document.querySelectorAll(".heat-table a[data-description][tabindex='0']")) other.tabIndex = -1;
     cell.tabIndex = 0;
   }
 
@@ -26,7 +26,7 @@
       column += right;
       const there = rows[row]?.cells[column];
       if (!there || column < 2) return null;
-      const found = there.querySelector("a[data-told]");
+      const found = there.querySelector("a[data-description]");
       if (found) return found;
     }
   }
@@ -41,8 +41,8 @@
 
   function begin() {
     const table = document.querySelector(".heat-table");
-    if (!table || table.querySelector("a[data-told][tabindex='0']")) return;
-    const first = table.querySelector("a[data-told]");
+    if (!table || table.querySelector("a[data-description][tabindex='0']")) return;
+    const first = table.querySelector("a[data-description]");
     if (first) first.tabIndex = 0;
   }
 

@@ -5,8 +5,8 @@
   const input = document.getElementById("palette-q"), list = document.getElementById("palette-list");
   const said = document.getElementById("palette-said");
   const base = new URL(input.dataset.find, location.href).pathname.replace(/find\/$/, "");
-  const KEY = `prove.recent.${dialog.dataset.person}.${dialog.dataset.project}`, KEPT = 6, WAIT = 80;
-  let asked = null, wait = null, active = null, shown = null;
+  const KEY = `prove.recent.${dialog.dataset.person}.${dialog.dataset.project}`, MAX_RECENT = 6, WAIT = 80;
+  let request = null, wait = null, active = null, displayed = null;
 
   // Recent pages of this project by section, named by their headings.
   function recent() {
@@ -18,12 +18,12 @@
     const title = document.querySelector("h1")?.textContent.replace(/\s+/g, " ").trim().slice(0, 120);
     if (inside.length < 2 || inside.includes("new") || !title) return;
     const here = { url: location.pathname, title, note: inside[0] };
-    const kept = [here, ...recent().filter((one) => one.url !== here.url)].slice(0, KEPT + 1);
-    try { localStorage.setItem(KEY, JSON.stringify(kept)); } catch { /* storage is not available */ }
+    const entries = [here, ...recent().filter((one) => one.url !== here.url)].slice(0, MAX_RECENT + 1);
+    try { localStorage.setItem(KEY, JSON.stringify(entries)); } catch { /* storage is not available */ }
   }
 
   function recentGroup() {
-    const found = recent().filter((one) => one.url !== location.pathname && one.url.startsWith(base)).slice(0, KEPT);
+    const found = recent().filter((one) => one.url !== location.pathname && one.url.startsWith(base)).slice(0, MAX_RECENT);
     if (!found.length) return null;
     const section = document.createElement("section"), head = document.createElement("h2");
     section.setAttribute("aria-label", "Recent");
@@ -39,13 +39,13 @@
 
   async function search() {
     const text = input.value.trim();
-    asked?.abort();
-    asked = new AbortController();
+    request?.abort();
+    request = new AbortController();
     try {
-      const answer = await fetch(`${input.dataset.find}?${new URLSearchParams({ q: text })}`, { headers: { "HX-Request": "true" }, signal: asked.signal });
+      const answer = await fetch(`${input.dataset.find}?${new URLSearchParams({ q: text })}`, { headers: { "HX-Request": "true" }, signal: request.signal });
       if (!answer.ok || answer.redirected) throw new Error("refused");
       list.innerHTML = await answer.text();
-      shown = text;
+      displayed = text;
       lay(text);
     } catch (error) {
       if (error.name !== "AbortError") { list.replaceChildren(); tell("Search is unavailable. Try again."); }
@@ -94,7 +94,7 @@
   }
 
   async function go() {
-    if (shown !== input.value.trim()) { clearTimeout(wait); await search(); }
+    if (displayed !== input.value.trim()) { clearTimeout(wait); await search(); }
     active?.click();
   }
 

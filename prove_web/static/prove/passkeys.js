@@ -2,21 +2,21 @@
 // submits itself.
 // With data-options-at="address" the options are fetched when the button is pressed.
 const passkeyOptions = async ({ options, optionsAt }) => {
-  const told = optionsAt
+  const loaded = optionsAt
     ? await (await fetch(optionsAt, { headers: { Accept: "application/json" } })).json()
     : JSON.parse(document.getElementById(options).textContent);
-  return Object.values(told)[0].publicKey;
+  return Object.values(loaded)[0].publicKey;
 };
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-passkey] button[type=button]");
   if (!button) return;
-  const form = button.form, told = form.querySelector("[data-passkey-told]");
-  told.hidden = true;
+  const form = button.form, alert = form.querySelector("[data-passkey-error]");
+  alert.hidden = true;
   try {
     const given = await passkeyOptions(form.dataset);
     if (form.elements.passwordless?.checked) {
-      const asked = { residentKey: "required", requireResidentKey: true, userVerification: "required" };
-      given.authenticatorSelection = { ...given.authenticatorSelection, ...asked };
+      const selection = { residentKey: "required", requireResidentKey: true, userVerification: "required" };
+      given.authenticatorSelection = { ...given.authenticatorSelection, ...selection };
     }
     const credential = form.dataset.passkey === "create"
       ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(given) })
@@ -24,9 +24,9 @@ document.addEventListener("click", async (event) => {
     form.elements.credential.value = JSON.stringify(credential.toJSON());
     form.submit();
   } catch (error) {
-    told.textContent = error.name === "NotAllowedError"
+    alert.textContent = error.name === "NotAllowedError"
       ? "No passkey was selected. Try again, or use another method."
       : "This browser does not support passkeys at this address. Use a current browser and open the site by host name over HTTPS, not by IP address.";
-    told.hidden = false;
+    alert.hidden = false;
   }
 });

@@ -165,15 +165,15 @@
 
   // A draft in this browser, such as from a page closed without a connection.
   for (const time of document.querySelectorAll("time[data-clock]")) time.textContent = clock(new Date(time.dateTime));
-  let kept = null;
-  try { kept = JSON.parse(localStorage.getItem(KEY)); } catch { /* not written by this script */ }
-  if (!kept?.fields || done || document.getElementById("refused")) return;
+  let draft = null;
+  try { draft = JSON.parse(localStorage.getItem(KEY)); } catch { /* not written by this script */ }
+  if (!draft?.fields || done || document.getElementById("refused")) return;
   const here = fields();
-  if (spelled(kept.fields) === spelled(here)) forget();
+  if (spelled(draft.fields) === spelled(here)) forget();
   else {
-    put(kept.fields);
+    put(draft.fields);
     dirty = true;
-    if (kept.revision === form.elements.revision.value) flush();
+    if (draft.revision === form.elements.revision.value) flush();
     else differs({ fields: here, revision: form.elements.revision.value, state: "draft" }, "draft", "");
   }
 })();

@@ -1,7 +1,7 @@
 // Shows one chart on the whole page until it is closed.
 class Large {
-  constructor(dialog, told) {
-    Object.assign(this, { dialog, told, chart: null, place: dialog.querySelector(".chart-large-place") });
+  constructor(dialog, onChange) {
+    Object.assign(this, { dialog, onChange, chart: null, place: dialog.querySelector(".chart-large-place") });
     dialog.addEventListener("close", () => this.close());
     addEventListener("resize", () => this.fit());
   }
@@ -13,7 +13,7 @@ class Large {
     this.place.append(chart.body);
     this.dialog.showModal();
     this.fit();
-    this.told(chart.key);
+    this.onChange(chart.key);
     chart.drawn.canvas.focus();
   }
 
@@ -27,6 +27,6 @@ class Large {
     card.append(body);
     card.style.minHeight = "";
     drawn.grow();
-    this.told("");
+    this.onChange("");
   }
 }

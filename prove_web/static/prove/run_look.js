@@ -3,10 +3,10 @@
 // prove.look(section, changed) -> {axis, keep, log, all, marks, pins, pin(), zoom, large}.
 window.prove ??= {};
 prove.look = (section, changed) => {
-  const KEPT = "prove.charts", USUAL = { x: "step", smooth: "0.8", marks: "checkpoint,benchmark,resumed", fold: "", y: "linear", far: "out", pins: "" };
+  const STORAGE_KEY = "prove.charts", USUAL = { x: "step", smooth: "0.8", marks: "checkpoint,benchmark,resumed", fold: "", y: "linear", far: "out", pins: "" };
   const address = new URL(location).searchParams;
   let left = {};
-  try { left = JSON.parse(localStorage.getItem(KEPT)) ?? {}; } catch { /* treated as if there were no stored settings */ }
+  try { left = JSON.parse(localStorage.getItem(STORAGE_KEY)) ?? {}; } catch { /* treated as if there were no stored settings */ }
   const now = Object.fromEntries(Object.entries(USUAL).map(([name, usual]) => [name, address.get(name) ?? left[name] ?? usual]));
   const zoom = (address.get("zoom") ?? "").split("~").map(Number);
   const list = (name) => new Set(now[name].split(",").filter(Boolean));
@@ -41,7 +41,7 @@ prove.look = (section, changed) => {
   function set(name, value) {
     now[name] = value;
     if (name === "x") look.zoom = null;
-    try { localStorage.setItem(KEPT, JSON.stringify(now)); } catch { /* then only the address stores it */ }
+    try { localStorage.setItem(STORAGE_KEY, JSON.stringify(now)); } catch { /* then only the address stores it */ }
     said();
     show();
     changed(name);

@@ -24,9 +24,9 @@ class Values {
   read(source, { step, axes, series, thinned, odd = {} }) {
     this.thinned[source] ||= thinned;
     if (source === "points") for (const [name, places] of Object.entries(axes)) places.forEach((x, i) => this.places[name].set(step[i], x));
-    for (const [metric, told] of Object.entries(odd)) for (const [at, word] of told) this.broke(source, metric, at, word);
-    for (const [metric, told] of Object.entries(series)) {
-      const { at, values } = Array.isArray(told) ? { at: null, values: told } : told;
+    for (const [metric, points] of Object.entries(odd)) for (const [at, word] of points) this.broke(source, metric, at, word);
+    for (const [metric, points] of Object.entries(series)) {
+      const { at, values } = Array.isArray(points) ? { at: null, values: points } : points;
       values.forEach((value, i) => this.set(source, metric, step[at ? at[i] : i], value));
     }
   }

@@ -112,7 +112,7 @@ class Curves extends Values {
     this.seen.unobserve(body);
     const chart = this.charts.find((each) => each.body === body), { source, lines } = chart;
     if (chart.drawn) return;
-    const told = lines.filter(([, metric]) => this.tells(source, metric));
+    const metrics = lines.filter(([, metric]) => this.tells(source, metric));
     const { run, metric: address, opens } = this.section.dataset;
     chart.drawn = prove.chart(body, {
       title: chart.title,
@@ -124,12 +124,12 @@ class Curves extends Values {
       log: this.look.log,
       all: this.look.all,
       acts: this.acts(chart),
-      marks: this.shown(),
-      beside: this.beside?.of({ source, lines: told }),
+      marks: this.visibleMarks(),
+      beside: this.beside?.of({ source, lines: metrics }),
       zoomed: (first, last, range) => this.closer(chart, first, last, range),
       open: opens && source === "points" && chart.group === "Reward" ? (step) => location.assign(`${new URL("..", new URL(run, location)).pathname}?step=${step}`) : null,
       csv: () => `${address}?${new URLSearchParams({ source, names: lines.map(([, metric]) => metric), points: 100000, format: "csv" })}`,
-      series: told.map(([name, metric]) => ({ name, points: this.values(source, metric), odd: this.oddities(source, metric) })),
+      series: metrics.map(([name, metric]) => ({ name, points: this.values(source, metric), odd: this.oddities(source, metric) })),
     });
     if (!this.look.zoom) return;
     chart.drawn.view(this.look.zoom);
@@ -165,14 +165,14 @@ class Curves extends Values {
     this.marked([...this.marks.filter(({ kind, step }) => kind !== mark.kind || step !== mark.step), mark]);
   }
 
-  shown() {
+  visibleMarks() {
     return this.marks.filter(({ kind }) => this.look.marks.has(kind));
   }
 
   // Show the marks in every chart, and as a list for screen readers.
   marked(marks) {
     this.marks = marks.sort((a, b) => a.step - b.step);
-    for (const { drawn } of this.drawn) Object.assign(drawn, { marks: this.shown() }).later();
+    for (const { drawn } of this.drawn) Object.assign(drawn, { marks: this.visibleMarks() }).later();
     for (const button of this.section.querySelectorAll("[data-mark]")) button.hidden = !marks.some(({ kind }) => kind === button.dataset.mark);
     this.section.querySelector(".curve-marks").hidden = !marks.length;
     this.section.querySelector(".curve-marks ol").replaceChildren(...this.marks.map(({ step, text }) => prove.parts.make("li", {}, `Step ${step}: ${text}`)));
@@ -186,7 +186,7 @@ class Curves extends Values {
     for (const { drawn, source } of this.drawn) {
       if (name === "x") drawn.along(this.axis);
       if (name === "y" || name === "far") drawn.scaled(this.look.log, this.look.all);
-      if (name === "marks") Object.assign(drawn, { marks: this.shown() }).later();
+      if (name === "marks") Object.assign(drawn, { marks: this.visibleMarks() }).later();
       if (name === "smooth") Object.assign(drawn, { weight: this.look.keep }).switch(source === "points" && this.look.keep > 0);
     }
   }

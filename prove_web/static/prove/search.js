@@ -5,11 +5,11 @@
   function box(input) {
     const list = document.getElementById(input.getAttribute("aria-controls"));
     const said = document.getElementById("q-said");
-    let offered = null, active = -1, wait = null, asked = null;
+    let offered = null, active = -1, wait = null, request = null;
 
     function close() {
       clearTimeout(wait);
-      asked?.abort();
+      request?.abort();
       list.hidden = true;
       active = -1;
       input.setAttribute("aria-expanded", "false");
@@ -47,11 +47,11 @@
     }
 
     async function ask() {
-      asked?.abort();
-      asked = new AbortController();
+      request?.abort();
+      request = new AbortController();
       const query = new URLSearchParams({ q: input.value, at: input.selectionStart });
       try {
-        const answer = await fetch(`${input.dataset.complete}?${query}`, { signal: asked.signal });
+        const answer = await fetch(`${input.dataset.complete}?${query}`, { signal: request.signal });
         if (answer.ok && !answer.redirected && document.activeElement === input) show(await answer.json());
       } catch (error) {
         if (error.name !== "AbortError") close(); // no completion without a connection

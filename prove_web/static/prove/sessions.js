@@ -19,21 +19,21 @@
     const found = document.querySelector(selector);
     if (!found) return;
     event.preventDefault();
-    whole(() => document.querySelector(selector)?.click());
+    once(() => document.querySelector(selector)?.click());
   }
 
   function call(event) {
     const button = form()?.querySelector("[data-call]");
     if (!button) return;
     event.preventDefault();
-    whole(() => form()?.requestSubmit(form().querySelector("[data-call]")));
+    once(() => form()?.requestSubmit(form().querySelector("[data-call]")));
   }
 
   // htmx does not handle a form until its swap is finished; submitting it earlier would reload the page.
   let swapping = false;
   document.addEventListener("htmx:before:swap", () => { swapping = true; });
   document.addEventListener("htmx:finally:swap", () => { swapping = false; });
-  function whole(act) {
+  function once(act) {
     if (swapping) document.addEventListener("htmx:finally:swap", act, { once: true });
     else act();
   }
@@ -47,7 +47,7 @@
 
   // Calls by others in this session appear automatically; a form being filled in is not replaced.
   const CALLS = "calls", WITHOUT_THE_NEWEST = "calls-quiet", SOON = 200;
-  let asking = false, missed = false;
+  let pending = false, missed = false;
   const watched = document.getElementById("watched");
   if (watched) prove.live.subscribe({ session: watched.dataset.session }, news);
 
@@ -64,19 +64,19 @@
   // The session was removed or restarted by someone: announce it without changing the page.
   function announce(what, again = "") {
     watched.dataset.again = again;
-    const shown = what === "again" && !again ? "" : what; // the restarted session may be removed too
-    for (const each of document.querySelectorAll("[data-news]")) each.hidden = each.dataset.news !== shown;
+    const news = what === "again" && !again ? "" : what; // the restarted session may be removed too
+    for (const each of document.querySelectorAll("[data-news]")) each.hidden = each.dataset.news !== news;
     if (again) document.querySelector("[data-news=again] a").href = `../${again}/`;
   }
 
   async function bringUp() {
-    if (asking) { missed = true; return; }
-    asking = true;
+    if (pending) { missed = true; return; }
+    pending = true;
     const typed = [...document.querySelectorAll("#newest input:not([type=hidden])")].some((one) => one.value);
     await htmx.ajax("GET", location.pathname + location.search, {
       swap: "none", target: "#calls", headers: { "HX-Target": typed ? WITHOUT_THE_NEWEST : CALLS },
     }).catch(() => {}); // the next update includes what is missed now
-    asking = false;
+    pending = false;
     const said = document.getElementById("calls")?.dataset.said;
     if (said) document.getElementById("said").textContent = said;
     if (missed) { missed = false; bringUp(); }
@@ -88,14 +88,14 @@
   document.addEventListener("htmx:before:swap", () => {
     for (const id of SCROLLED) places.set(id, document.getElementById(id)?.scrollTop ?? 0);
   });
-  let told = document.getElementById("result")?.dataset.said;
+  let announced = document.getElementById("result")?.dataset.said;
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     for (const [id, top] of places) if (top && document.getElementById(id)) document.getElementById(id).scrollTop = top;
     if ([CALLS, WITHOUT_THE_NEWEST].includes(detail?.ctx?.request?.headers?.["HX-Target"])) return;
     const result = document.getElementById("result");
-    if (result && result.dataset.said !== told) {
-      told = result.dataset.said;
-      document.getElementById("said").textContent = told;
+    if (result && result.dataset.said !== announced) {
+      announced = result.dataset.said;
+      document.getElementById("said").textContent = announced;
       if (form()) result.scrollIntoView({ block: "nearest" });
     }
     form()?.querySelector(".is-invalid")?.focus();
@@ -194,7 +194,7 @@
   });
 
   // Entities: a list below the field, searched on the server, with the name behind each id.
-  let open = null, asked = null;
+  let open = null, request = null;
 
   document.addEventListener("focusin", ({ target }) => {
     if (open && open.field !== target && !open.list.contains(target)) close();
@@ -221,11 +221,11 @@
   }, true);
 
   async function show(field) {
-    asked?.abort();
-    asked = new AbortController();
+    request?.abort();
+    request = new AbortController();
     const query = new URLSearchParams({ type: field.dataset.entity, q: field.value });
     try {
-      const answer = await fetch(`${form().dataset.pick}?${query}`, { signal: asked.signal });
+      const answer = await fetch(`${form().dataset.pick}?${query}`, { signal: request.signal });
       if (!answer.ok) return close();
       const options = await answer.text();
       if (document.activeElement !== field) return;

@@ -5,7 +5,7 @@ prove.live = (() => {
   const EVERY = 5000, LATER = 30000;
   const subscriptions = [];
   const badge = document.getElementById("live");
-  let wait = null, asking = false, over = false;
+  let wait = null, pending = false, over = false;
 
   function subscribe({ job, after = 0 }, callback) {
     const subscription = { job, after, callback, summary: null };
@@ -21,29 +21,29 @@ prove.live = (() => {
 
   // One request per distinct cursor of a job; a full page of events is followed by the next immediately.
   async function ask() {
-    if (asking) return;
-    asking = true;
+    if (pending) return;
+    pending = true;
     let next = EVERY;
     try {
       for (const key of new Set(subscriptions.map(({ job, after }) => `job=${job}&after=${after}`))) {
         const answer = await fetch(`${document.body.dataset.shared}live/?${key}`, { headers: { Accept: "application/json" } });
         if (answer.status === 404) { over = true; break; }
         if (!answer.ok) { next = LATER; break; }
-        const told = await answer.json();
-        if (told.more) next = 0;
-        for (const each of subscriptions.filter(({ job, after }) => `job=${job}&after=${after}` === key)) deliver(each, told);
+        const update = await answer.json();
+        if (update.more) next = 0;
+        for (const each of subscriptions.filter(({ job, after }) => `job=${job}&after=${after}` === key)) deliver(each, update);
       }
       show(over ? "no longer shared" : "live");
     } catch { next = LATER; show("reconnecting"); }
-    asking = false;
+    pending = false;
     plan(next);
   }
 
-  function deliver(subscription, told) {
-    const summary = JSON.stringify(told.summary);
-    const news = told.cursor > subscription.after || (subscription.summary !== null && summary !== subscription.summary);
-    Object.assign(subscription, { after: Math.max(subscription.after, told.cursor), summary });
-    if (news) subscription.callback(told);
+  function deliver(subscription, update) {
+    const summary = JSON.stringify(update.summary);
+    const news = update.cursor > subscription.after || (subscription.summary !== null && summary !== subscription.summary);
+    Object.assign(subscription, { after: Math.max(subscription.after, update.cursor), summary });
+    if (news) subscription.callback(update);
   }
 
   function show(state) {

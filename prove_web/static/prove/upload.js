@@ -23,7 +23,7 @@
   const post = (url, body, type) => fetch(url, {
     method: "POST", body, headers: { "X-CSRFToken": token, "Content-Type": type, Accept: "application/json" },
   });
-  const told = async answer => {
+  const outcome = async answer => {
     try {
       return await answer.json();
     } catch {
@@ -38,7 +38,7 @@
       show(at, file.size, failed ? ", waiting for the connection" : "");
       try {
         const answer = await post(`${url}?at=${at}`, file.slice(at, at + PIECE), "application/octet-stream");
-        const said = await told(answer);
+        const said = await outcome(answer);
         if (said.received === undefined || (!answer.ok && said.received === at)) throw new Refused(said.error);
         at = said.received;
         failed = 0;
@@ -59,9 +59,9 @@
     if (file.size > MOST) return refuse(`The file has ${file.size.toLocaleString("en")} bytes; the limit is ${MOST.toLocaleString("en")}. Nothing was uploaded.`);
     form.querySelector("[type=submit]").disabled = true;
     try {
-      const asked = new URLSearchParams({ name: file.name, size: file.size });
-      const begun = await post(form.action || location.href, asked, "application/x-www-form-urlencoded");
-      const said = await told(begun);
+      const announced = new URLSearchParams({ name: file.name, size: file.size });
+      const begun = await post(form.action || location.href, announced, "application/x-www-form-urlencoded");
+      const said = await outcome(begun);
       if (!said.piece) return refuse(said.error);
       await pieces(file, said.piece);
       location.assign(said.then);

@@ -6,8 +6,8 @@ from typing import Any
 from django.db import migrations
 from pydantic import ValidationError
 
-from prove_web.trajectories.denormalised import derived, words
-from prove_web.trajectories.importing import reward_as_recorded, scores
+from prove_web.trajectories.denormalised_columns import derive_columns, build_search_text
+from prove_web.trajectories.load_dataset import reward_as_recorded, scores
 from training_worker.prove.trajectory import Example, loads
 
 AT_ONCE = 200
@@ -52,11 +52,11 @@ def drop_index(apps: Any, schema_editor: Any) -> None:
 
 
 def fill(apps: Any, schema_editor: Any) -> None:
-    rows, kept = (apps.get_model("trajectories", name).objects for name in ("Trajectory", "Words"))
+    rows, index = (apps.get_model("trajectories", name).objects for name in ("Trajectory", "Words"))
     batch: list[Any] = []
     changed: set[str] = set()
     for row in rows.order_by("pk").iterator(chunk_size=AT_ONCE):
-        found = derived(row.record, row.rollout, row.origin)
+        found = derive_columns(row.record, row.rollout, row.origin)
         if row.rollout is None and row.reward is None:
             found |= recorded(row.record)
         known = {name: value for name, value in found.items() if hasattr(row, name)}  # later columns come later
@@ -65,10 +65,10 @@ def fill(apps: Any, schema_editor: Any) -> None:
         changed |= known.keys()
         batch.append(row)
         if len(batch) == AT_ONCE:
-            write(rows, kept, batch, changed)
+            write(rows, index, batch, changed)
             batch = []
     if batch:
-        write(rows, kept, batch, changed)
+        write(rows, index, batch, changed)
 
 
 def recorded(record: Any) -> dict[str, Any]:
@@ -78,10 +78,10 @@ def recorded(record: Any) -> dict[str, Any]:
         return {}
 
 
-def write(rows: Any, kept: Any, batch: list[Any], changed: set[str]) -> None:
+def write(rows: Any, index: Any, batch: list[Any], changed: set[str]) -> None:
     rows.bulk_update(batch, sorted(changed))
-    model = kept.model
-    kept.bulk_create(model(trajectory_id=one.pk, text=words(one.example, one.record, one.rollout)) for one in batch)
+    model = index.model
+    index.bulk_create(model(trajectory_id=one.pk, text=build_search_text(one.example, one.record, one.rollout)) for one in batch)
 
 
 class Migration(migrations.Migration):

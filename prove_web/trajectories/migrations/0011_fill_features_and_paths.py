@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from prove_web.trajectories.denormalised import derived
+from prove_web.trajectories.denormalised_columns import derive_columns
 
 AT_ONCE = 200
 COLUMNS = ("features", "path")
@@ -14,7 +14,7 @@ def fill(apps: Any, schema_editor: Any) -> None:
     rows, last = apps.get_model("trajectories", "Trajectory").objects, 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").only("record")[:AT_ONCE]):
         for row in batch:
-            found = derived(row.record, None, None)
+            found = derive_columns(row.record, None, None)
             row.features, row.path = (found[name] for name in COLUMNS)
         rows.bulk_update(batch, COLUMNS)
         last = batch[-1].pk

@@ -13,7 +13,7 @@ class Fault:
     at: int
     message: str
 
-    def around(self, query: str) -> tuple[str, str, str]:
+    def split_query(self, query: str) -> tuple[str, str, str]:
         """Return the query before the position, the character there (a space at the end), and the rest."""
         return query[: self.at], query[self.at : self.at + 1] or " ", query[self.at + 1 :]
 
@@ -47,7 +47,7 @@ class FieldComparison:
 
 
 @dataclass(frozen=True)
-class Not:
+class Negation:
     node: Node
 
 
@@ -65,30 +65,33 @@ class AnyOf:
     nodes: tuple[Node, ...]
 
 
-Node = Text | FieldComparison | Not | AllOf | AnyOf
+Node = Text | FieldComparison | Negation | AllOf | AnyOf
 
 
-def written(node: Node) -> str:
+def format_query(node: Node) -> str:
     """Return the text of a tree."""
     match node:
         case Text(text, quoted):
             return f'"{text}"' if quoted else text
         case FieldComparison(name, op, value):
-            return f"{name}{op}{valued(value)}"
-        case Not(inner):
-            return f"-{bracketed(inner)}"
+            return f"{name}{op}{quote_value(value)}"
+        case Negation(inner):
+            return f"-{add_parentheses(inner)}"
         case AllOf(nodes):
             return " ".join(
-                written(one) if isinstance(one, Text | FieldComparison | Not) else f"({written(one)})" for one in nodes
+                format_query(one) if isinstance(one, Text | FieldComparison | Negation) else f"({format_query(one)})"
+                for one in nodes
             )
         case AnyOf(nodes):
-            return " OR ".join(f"({written(one)})" if isinstance(one, AnyOf) else written(one) for one in nodes)
+            return " OR ".join(
+                f"({format_query(one)})" if isinstance(one, AnyOf) else format_query(one) for one in nodes
+            )
 
 
-def bracketed(node: Node) -> str:
-    return written(node) if isinstance(node, Text | FieldComparison | Not) else f"({written(node)})"
+def add_parentheses(node: Node) -> str:
+    return format_query(node) if isinstance(node, Text | FieldComparison | Negation) else f"({format_query(node)})"
 
 
-def valued(value: str) -> str:
+def quote_value(value: str) -> str:
     """Return a value, quoted if it would not be parsed as a value otherwise."""
     return value if value and not any(one.isspace() or one in "()" for one in value) else f'"{value}"'

@@ -1,6 +1,6 @@
 """Full-text search in trajectories by SQLite's FTS5 or PostgreSQL's text search, depending on the connection.
 
-Both get only tokens of letters and digits (denormalised.py), each quoted, so that no input is read as syntax.
+Both get only tokens of letters and digits (denormalised_columns.py), each quoted, so that no input is read as syntax.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
-from ..denormalised import tokens
+from ..denormalised_columns import tokens
 from .ast import BadQuery, Text
 
 SQLITE = "SELECT rowid FROM trajectories_fulltext WHERE trajectories_fulltext MATCH %s"
 POSTGRESQL = "SELECT trajectory_id FROM trajectories_words WHERE tokens @@ to_tsquery('simple', %s)"
 
 
-def saying(texts: Iterable[Text]) -> Q:
+def match_texts(texts: Iterable[Text]) -> Q:
     """Match trajectories that contain each of the texts. Raises BadQuery."""
     sqlite = connection.vendor == "sqlite"
-    asked = [(as_fts5 if sqlite else as_tsquery)(*phrase(text)) for text in texts]
-    sql, match = (SQLITE, " AND ".join(asked)) if sqlite else (POSTGRESQL, " & ".join(asked))
+    terms = [(as_fts5 if sqlite else as_tsquery)(*phrase(text)) for text in texts]
+    sql, match = (SQLITE, " AND ".join(terms)) if sqlite else (POSTGRESQL, " & ".join(terms))
     return Q(pk__in=RawSQL(sql, [match]))
 
 

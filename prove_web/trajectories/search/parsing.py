@@ -9,7 +9,7 @@ from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, v_args
 
-from .ast import AllOf, AnyOf, BadQuery, FieldComparison, Node, Not, Text
+from .ast import AllOf, AnyOf, BadQuery, FieldComparison, Negation, Node, Text
 
 MOST = 1_000  # characters
 DEEPEST = 12  # nesting of parentheses and negations
@@ -26,7 +26,7 @@ def parse(query: str, such_as: str = "tool:name") -> Node:
     try:
         return reader().parse(query)  # type: ignore[return-value]
     except UnexpectedInput as wrong:
-        raise explained(wrong, query, such_as) from None
+        raise explain_syntax_error(wrong, query, such_as) from None
 
 
 @cache
@@ -43,13 +43,13 @@ class Build(Transformer[Token, Node]):
         return node or AllOf(())
 
     def any_of(self, *nodes: Node) -> Node:
-        return nodes[0] if len(nodes) == 1 else within(AnyOf(nodes))
+        return nodes[0] if len(nodes) == 1 else check_nesting_depth(AnyOf(nodes))
 
     def all_of(self, *nodes: Node) -> Node:
-        return nodes[0] if len(nodes) == 1 else within(AllOf(nodes))
+        return nodes[0] if len(nodes) == 1 else check_nesting_depth(AllOf(nodes))
 
     def negated(self, node: Node) -> Node:
-        return within(Not(node))
+        return check_nesting_depth(Negation(node))
 
     def phrase(self, token: Token) -> Node:
         return Text(token[1:-1], True, at=token.start_pos or 0)
@@ -63,23 +63,23 @@ class Build(Transformer[Token, Node]):
         return FieldComparison(name.lower(), str(op), said, at=name.start_pos or 0, ends=ends)
 
 
-def within(node: Node) -> Node:
+def check_nesting_depth(node: Node) -> Node:
     """Return the node. Raises BadQuery if it is nested too deep."""
-    if deep(node) > DEEPEST:
+    if measure_nesting_depth(node) > DEEPEST:
         raise BadQuery(0, f"Parentheses and negations nest at most {DEEPEST} deep. Use fewer.")
     return node
 
 
-def deep(node: Node) -> int:
+def measure_nesting_depth(node: Node) -> int:
     match node:
-        case Not(inner):
-            return 1 + deep(inner)
+        case Negation(inner):
+            return 1 + measure_nesting_depth(inner)
         case AllOf(nodes) | AnyOf(nodes):
-            return 1 + max(map(deep, nodes), default=0)
+            return 1 + max(map(measure_nesting_depth, nodes), default=0)
     return 0
 
 
-def explained(wrong: UnexpectedInput, query: str, such_as: str) -> BadQuery:
+def explain_syntax_error(wrong: UnexpectedInput, query: str, such_as: str) -> BadQuery:
     """Return the error in plain words; its position is in the text, or just behind it."""
     end = len(query)
     match wrong:
@@ -91,11 +91,11 @@ def explained(wrong: UnexpectedInput, query: str, such_as: str) -> BadQuery:
             at = int(wrong.token.start_pos or 0)
             return BadQuery(at, out_of_place(str(wrong.token), wrong.accepts or set(), such_as))
         case UnexpectedToken() | UnexpectedEOF():
-            return BadQuery(end, unfinished(query, expected(wrong), such_as))
+            return BadQuery(end, explain_incomplete_query(query, get_expected_tokens(wrong), such_as))
     return BadQuery(end, "Invalid query.")
 
 
-def expected(wrong: Any) -> set[str]:
+def get_expected_tokens(wrong: Any) -> set[str]:
     return set(getattr(wrong, "accepts", None) or getattr(wrong, "expected", None) or ())
 
 
@@ -108,7 +108,7 @@ def out_of_place(said: str, accepted: set[str], such_as: str) -> str:
     return f"Unexpected “{said}”. Expected a word, a “phrase” or a field such as {such_as}."
 
 
-def unfinished(query: str, accepted: set[str], such_as: str) -> str:
+def explain_incomplete_query(query: str, accepted: set[str], such_as: str) -> str:
     if "VALUE" in accepted:
         return f"“{query.split()[-1]}” has no value. Add one after it."
     if "RPAR" in accepted:

@@ -13,12 +13,12 @@ from prove_web.review.visible_labels import get_visible_reviews
 
 from ..models import Trajectory
 from .ast import FieldComparison
-from .lookups import among, any_of, compare_integer, either
+from .lookups import any_of, combine_with_or, compare_integer, parse_choice
 
 
-def labelled(project: Project, asked: FieldComparison) -> Q:
+def match_labels(project: Project, comparison: FieldComparison) -> Q:
     """Match trajectories with this label in a complete review, or with this settled verdict."""
-    return either(label(project, one) for one in any_of(asked))
+    return combine_with_or(label(project, one) for one in any_of(comparison))
 
 
 def label(project: Project, name: str) -> Q:
@@ -28,29 +28,29 @@ def label(project: Project, name: str) -> Q:
     return Q(pk__in=settled.values("trajectory")) | Q(pk__in=answers.filter(said).values("item__trajectory"))
 
 
-def reviewed(project: Project, asked: FieldComparison) -> Q:
+def match_reviewers(project: Project, comparison: FieldComparison) -> Q:
     """Match trajectories that one of these people has reviewed completely."""
-    by = get_visible_reviews().filter(item__queue__project=project, reviewer__username__in=any_of(asked))
+    by = get_visible_reviews().filter(item__queue__project=project, reviewer__username__in=any_of(comparison))
     return Q(pk__in=by.values("item__trajectory"))
 
 
-def queued(project: Project, asked: FieldComparison) -> Q:
+def match_queue(project: Project, comparison: FieldComparison) -> Q:
     """Match trajectories in a review queue, given by its number."""
-    queues = Queue.objects.filter(compare_integer("number")(project, asked), project=project)
+    queues = Queue.objects.filter(compare_integer("number")(project, comparison), project=project)
     return Q(pk__in=Item.objects.filter(queue__in=queues.values("pk")).values("trajectory"))
 
 
-def having(project: Project, asked: FieldComparison) -> Q:
+def match_attributes(project: Project, comparison: FieldComparison) -> Q:
     """Match trajectories that have one of these things. Raises BadQuery."""
-    return either(HAS[among(asked, one, HAS)](project) for one in any_of(asked))
+    return combine_with_or(HAS[parse_choice(comparison, one, HAS)](project) for one in any_of(comparison))
 
 
-def accepted(project: Project) -> Q:
+def match_accepted(project: Project) -> Q:
     rows = Acceptance.objects.filter(trajectory__dataset__project=project)
     return Q(pk__in=rows.values("trajectory"))
 
 
-def commented(project: Project) -> Q:
+def match_commented(project: Project) -> Q:
     return Q(pk__in=Comment.objects.filter(trajectory__dataset__project=project, removed_at=None).values("trajectory"))
 
 
@@ -60,17 +60,17 @@ def with_label(project: Project) -> Q:
     return Q(pk__in=done.values("item__trajectory")) | Q(pk__in=settled.values("trajectory"))
 
 
-def edited(project: Project) -> Q:
-    rows = Trajectory.objects.of(project).filter(parent__isnull=False)
+def match_edited(project: Project) -> Q:
+    rows = Trajectory.objects.filter_by_project(project).filter(parent__isnull=False)
     return Q(pk__in=rows.values("parent"))
 
 
 HAS = {
-    "comment": commented,
+    "comment": match_commented,
     "label": with_label,
-    "acceptance": accepted,
+    "acceptance": match_accepted,
     "rollout": lambda project: ~Q(end=""),
     "parent": lambda project: Q(parent__isnull=False),
-    "edit": edited,
+    "edit": match_edited,
     "reward": lambda project: Q(reward__isnull=False),
 }

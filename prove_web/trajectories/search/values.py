@@ -43,24 +43,24 @@ def numbers(name: str) -> Callable[[Project], list[str]]:
     return list_numbers
 
 
-def fixed(values: Iterable[str]) -> Callable[[Project], list[str]]:
+def provide_fixed_values(values: Iterable[str]) -> Callable[[Project], list[str]]:
     found = list(values)
     return lambda project: found
 
 
 VALUES: dict[str, Callable[[Project], list[str]]] = {
-    "tool": fixed(TOOLS),
-    "server": fixed(SERVERS),
-    "split": fixed(name for name, _ in choices.SPLITS),
-    "kind": fixed(name for name, _ in choices.KINDS),
-    "level": fixed(name for name, _ in choices.LEVELS),
-    "persona": fixed(PERSONAS),
-    "knob": fixed(KNOBS),
-    "feature": fixed(name for name, _ in choices.FEATURES),
-    "status": fixed(STATUSES),
-    "end": fixed(ENDS),
-    "component": fixed(f"{name}<1" for name in COMPONENTS),
-    "has": fixed(HAS),
+    "tool": provide_fixed_values(TOOLS),
+    "server": provide_fixed_values(SERVERS),
+    "split": provide_fixed_values(name for name, _ in choices.SPLITS),
+    "kind": provide_fixed_values(name for name, _ in choices.KINDS),
+    "level": provide_fixed_values(name for name, _ in choices.LEVELS),
+    "persona": provide_fixed_values(PERSONAS),
+    "knob": provide_fixed_values(KNOBS),
+    "feature": provide_fixed_values(name for name, _ in choices.FEATURES),
+    "status": provide_fixed_values(STATUSES),
+    "end": provide_fixed_values(ENDS),
+    "component": provide_fixed_values(f"{name}<1" for name in COMPONENTS),
+    "has": provide_fixed_values(HAS),
     "label": labels,
     "reviewer": people,
     "queue": numbers("queues"),

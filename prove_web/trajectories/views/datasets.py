@@ -23,13 +23,13 @@ from ..filters import TrajectoryFilter
 from ..forecast import NoForecast, drops, forecast
 from ..forms import OF_A_CHAIN, NewDataset
 from ..lineage import lineage
-from ..list_params import parse_search, tidy
-from ..listing import lines
+from ..list_params import build_query_string, parse_search
+from ..listing import build_trajectory_lines
 from ..models import Dataset
 from ..paging import SORTS, order_of, page_of
 from ..stats import Mix, mix, stats
 from ..text_stats import language
-from .finding import one_of
+from .lookup import one_of
 
 # Form that creates a dataset, with a forecast of the result.
 
@@ -38,17 +38,17 @@ from .finding import one_of
 @require_http_methods(["GET", "HEAD", "POST"])
 def dataset_new(request: Any) -> HttpResponse:
     """Create a dataset; `?chain=` presets a chain of tools, `?tools=` (repeated, or comma-separated) some tools."""
-    form = NewDataset(request.project, request.POST or None, initial=about(request.GET))
+    form = NewDataset(request.project, request.POST or None, initial=build_initial_values(request.GET))
     if request.method == "POST" and form.is_valid():
         return redirect(form.launch(request.project, request.user))
     return render(request, "trajectories/dataset_new.html", {"form": form}, status=422 if form.errors else 200)
 
 
-def about(asked: QueryDict) -> dict[str, Any]:
+def build_initial_values(query: QueryDict) -> dict[str, Any]:
     """Return the initial values of a form about one chain or some tools; none for any other form."""
-    if chain := asked.get("chain", "").replace("\0", "")[:400]:
+    if chain := query.get("chain", "").replace("\0", "")[:400]:
         return {"chain": chain, **OF_A_CHAIN}
-    named = ",".join(asked.getlist("tools")).split(",")
+    named = ",".join(query.getlist("tools")).split(",")
     tools = [name for name in dict.fromkeys(named) if name in TOOLS]
     servers = {TOOLS[name][0].name for name in tools}
     own = {"tools": ",".join(tools), "servers": [name for name in SERVERS if name in servers], **OF_A_CHAIN}
@@ -59,10 +59,10 @@ def about(asked: QueryDict) -> dict[str, Any]:
 @require_GET
 def dataset_forecast(request: Any) -> HttpResponse:
     """Show what the form in its current state would create."""
-    return render(request, "trajectories/forecast.html", foreseen(request))
+    return render(request, "trajectories/forecast.html", build_forecast_context(request))
 
 
-def foreseen(request: HttpRequest | Any) -> dict[str, Any]:
+def build_forecast_context(request: HttpRequest | Any) -> dict[str, Any]:
     form = NewDataset(request.project, request.GET)
     if not form.is_valid():
         return {"problem": "Correct the fields to see an estimate.", "errors": form.errors}
@@ -81,13 +81,13 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
     found = one_of(request.project, dataset)
     newest = found.trajectories.aggregate(newest=Max("pk"))["newest"]
     if newest is None or found.loading_at or found.job.state != State.DONE:  # while it is filled, some rows exist
-        return unfinished(request, found)
+        return render_unfinished_dataset(request, found)
     if request.GET.get("part") == "progress":
-        return again()
+        return reload_page()
     if request.GET.get("part") == "language":
         return render(request, "trajectories/language.html", {"language": language(found, newest)})
     if not request.htmx and "" in request.GET.values():
-        return redirect(f"{request.path}?{tidy(request.GET.dict())}".removesuffix("?"))
+        return redirect(f"{request.path}?{build_query_string(request.GET.dict())}".removesuffix("?"))
     filled = stats(found, newest)
     blind = Blind(request.user, request.project)
     narrowed = TrajectoryFilter(request.GET, dataset=found, blind=blind)
@@ -103,10 +103,10 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
         "query": typed,
         "fault": narrowed.fault,
         "covered": narrowed.covered,
-        "marked": narrowed.fault and narrowed.fault.around(typed),
+        "marked": narrowed.fault and narrowed.fault.split_query(typed),
         "narrowed": narrowed.narrowed,
         "page": page,
-        "lines": lines(page, blind),
+        "lines": build_trajectory_lines(page, blind),
         "order": order.name,
         "sorts": SORTS,
         "link": narrowed.address,
@@ -120,7 +120,7 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
     return response
 
 
-def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
+def render_unfinished_dataset(request: HttpRequest, found: Dataset) -> HttpResponse:
     """Show a dataset without trajectories: its job is not done, or failed, or the rows are being loaded."""
     job = found.job
     newest = JobEvent.objects.filter(job=job).order_by("-id").values_list("id", flat=True).first()
@@ -128,20 +128,20 @@ def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
     loading = job.state == State.DONE and not (made and made.train + made.held_out == 0)
     context = {"dataset": found, "job": job, "cursor": newest or 0, "loading": loading, **load_progress(job)}
     if loading:
-        context["kept"] = found.trajectories.count()
+        context["created"] = found.trajectories.count()
     if request.GET.get("part") != "progress":
         return render(request, "trajectories/dataset_unfinished.html", context)
-    return again() if job.ended and not loading else render(request, "trajectories/progress.html", context)
+    return reload_page() if job.ended and not loading else render(request, "trajectories/progress.html", context)
 
 
 def load_progress(job: Job) -> dict[str, Any]:
     """Return how many conversations the job has created so far, and why it dropped the rest."""
     events = JobEvent.objects.filter(job=job, attempt=job.attempt, kind="progress", data__has_key="kept")
     data = events.order_by("-id").values_list("data", flat=True).first() or {}
-    return {"kept": data.get("kept"), "drops": drops(data.get("dropped", {}))}
+    return {"created": data.get("kept"), "drops": drops(data.get("dropped", {}))}
 
 
-def again() -> HttpResponse:
+def reload_page() -> HttpResponse:
     """Make the browser reload the whole page, which has changed."""
     return HttpResponse(headers={"HX-Refresh": "true"})
 
@@ -153,7 +153,7 @@ MOST_VERSIONS = 1_000
 
 
 @dataclass(frozen=True)
-class Listed:
+class DatasetRow:
     """A dataset in the list; `depth` counts the versions above it."""
 
     dataset: Dataset
@@ -178,8 +178,8 @@ def datasets(request: Any) -> HttpResponse:
     return render(request, "trajectories/datasets.html", {"page": page, "datasets": found})
 
 
-def family(dataset: Dataset, versions: Mapping[int, list[Dataset]], depth: int = 0) -> Iterator[Listed]:
+def family(dataset: Dataset, versions: Mapping[int, list[Dataset]], depth: int = 0) -> Iterator[DatasetRow]:
     """Yield a dataset and its versions below it, newest first, each with its own."""
-    yield Listed(dataset, mix(dataset.job.result), depth)
+    yield DatasetRow(dataset, mix(dataset.job.result), depth)
     for one in versions.get(dataset.pk, ()):
         yield from family(one, versions, depth + 1)

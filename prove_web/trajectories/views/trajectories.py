@@ -17,19 +17,19 @@ from prove_web.live.models import State
 from prove_web.parse_int import parse_digits
 from prove_web.review.blinding import Blind
 
-from ..detail_context import reading
+from ..detail_context import build_reading_context
 from ..filters import TrajectoryFilter
-from ..linked import links
 from ..list_params import ALL, address, parse_search
-from ..listing import facets, lines
+from ..listing import build_trajectory_lines, facets
 from ..metadata import row_of
+from ..page_links import links
 from ..paging import SORTS, order_of, page_of
 from ..prev_next import neighbours
 from ..samples import SIZE, sample
 from ..search import search
-from ..search.completing import complete
+from ..search.completion import complete
 from ..stats import stats
-from .finding import one_of, one_trajectory
+from .lookup import one_of, one_trajectory
 
 # Page of one trajectory.
 
@@ -41,10 +41,10 @@ def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
     waiting = Blind(request.user, request.project)
     around = neighbours(request.GET, found, waiting)
     context = {"trajectory": found, "dataset": found.dataset, "row": row_of(found), "around": around}
-    blind = waiting.since(found) is not None
-    if found.parent and waiting.since(found.parent) is not None:
+    blind = waiting.get_hidden_since(found) is not None
+    if found.parent and waiting.get_hidden_since(found.parent) is not None:
         found.parent = None  # an edit by others must not show before the user's own review
-    context |= reading(found, blind=blind)
+    context |= build_reading_context(found, blind=blind)
     context |= links(request, found, context["example"], blind=blind)
     return render(request, "trajectories/trajectory.html", context)
 
@@ -74,16 +74,16 @@ def dataset_sample(request: ProjectRequest, dataset: int) -> HttpResponse:
         "link": narrowed.address,
         "fault": narrowed.fault,
         "covered": narrowed.covered,
-        "marked": narrowed.fault and narrowed.fault.around(typed),
+        "marked": narrowed.fault and narrowed.fault.split_query(typed),
         "sample": sampled,
         "count": count,
         "seed": seed,
-        "another": another(narrowed.address, seed) if count > SIZE else "",
+        "another": build_next_sample_query(narrowed.address, seed) if count > SIZE else "",
     }
     return render(request, "trajectories/sample.html", context)
 
 
-def another(address: str, seed: int) -> str:
+def build_next_sample_query(address: str, seed: int) -> str:
     """Return the query string of the next sample."""
     query = QueryDict(address, mutable=True)
     query["seed"] = str((seed + 1) % SEEDS)
@@ -110,10 +110,10 @@ def trajectories(request: Any) -> HttpResponse:
         "query": query,
         "fault": found.fault,
         "covered": found.covered,
-        "marked": found.fault and found.fault.around(query),
+        "marked": found.fault and found.fault.split_query(query),
         "narrowed": bool(query.strip()),
         "page": page,
-        "lines": lines(page, blind),
+        "lines": build_trajectory_lines(page, blind),
         "facets": () if found.fault or late else facets(request.project, found.rows, query, blind),
         "late": late,
         "order": order.name,
@@ -121,7 +121,7 @@ def trajectories(request: Any) -> HttpResponse:
         "address": address(request.GET),
         "link": address(request.GET, **ALL),
         "sought": address(request.GET),
-        "asked": {"q": query, "sort": request.GET.get("sort", "")},
+        "params": {"q": query, "sort": request.GET.get("sort", "")},
         "views": saved_views.views_of(request.project, PAGE),
         "any": bool(page.rows) or request.project.datasets.exists(),
     }
@@ -142,7 +142,7 @@ def trajectory_completion(request: Any) -> HttpResponse:
 def trajectory_views(request: Any) -> HttpResponse:
     """Save a search under a name."""
     query = address(request.POST)
-    saved_views.keep(request, PAGE, query)
+    saved_views.save_submitted_view(request, PAGE, query)
     return redirect(f"{reverse('trajectories', args=request.project.path)}?{query}".removesuffix("?"))
 
 
@@ -150,5 +150,5 @@ def trajectory_views(request: Any) -> HttpResponse:
 @require_POST
 def trajectory_view(request: Any, view: int) -> HttpResponse:
     """Rename or delete a saved view."""
-    kept = saved_views.change(request, PAGE, view)
-    return redirect(f"{reverse('trajectories', args=request.project.path)}?{kept.query}".removesuffix("?"))
+    saved = saved_views.change(request, PAGE, view)
+    return redirect(f"{reverse('trajectories', args=request.project.path)}?{saved.query}".removesuffix("?"))

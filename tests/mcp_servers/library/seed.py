@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from mcp_servers.fake_text import Words
+from mcp_servers.fake_text import FakeText
 from mcp_servers.kit import Draw
-from mcp_servers.people import beginning, cast
+from mcp_servers.people import cast, get_start_time
 
 from .state import Book, Hold, Library, Loan
 
@@ -16,13 +16,13 @@ BOOKS = {"small": 8, "default": 80, "large": 100}
 
 
 def seed(seed: int, size: str) -> Library:
-    library, draw = Library(seed, beginning(seed)), Draw("library", seed, size)
-    words, readers = Words(draw), [person.id for person in cast(seed, 12)[1:]]
+    library, draw = Library(seed, get_start_time(seed)), Draw("library", seed, size)
+    words, readers = FakeText(draw), [person.id for person in cast(seed, 12)[1:]]
     titles = [f"The {adjective} {noun}" for adjective in ADJECTIVES for noun in NOUNS]
     for title in draw.sample(titles, BOOKS[size]):
         author = words.text("last_name")
         library.books.put(Book(id=library.books.new_id(), title=title, author=author, copies=draw.integer(1, 3)))
-    books = draw.shuffled(list(library.books))
+    books = draw.shuffle_items(list(library.books))
     for book in books[: len(books) // 3]:
         reader = draw.choice(readers)
         library.holds.put(Hold(id=library.holds.new_id(), book=book.id, title=book.title, reader=reader))

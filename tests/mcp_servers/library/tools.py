@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_servers.kit import Seen, Server, ToolError
+from mcp_servers.kit import ObservedField, Server, ToolError
 
 from .seed import seed
 from .state import LENT_FOR, MOST_LOANS, MOST_RENEWALS, Book, BookId, Library, Loan, LoanId
@@ -15,7 +15,7 @@ server = Server("library", "Find, borrow, renew and return books of a lending li
 
 BookRef = Annotated[BookId, Field(description="Id of a book")]
 LoanRef = Annotated[LoanId, Field(description="Id of one of your loans")]
-Word = Annotated[str, Field(min_length=2, max_length=40, description="A word of the title"), Seen("title")]
+Word = Annotated[str, Field(min_length=2, max_length=40, description="A word of the title"), ObservedField("title")]
 ROWS = 5
 
 

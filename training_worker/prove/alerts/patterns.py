@@ -11,7 +11,7 @@ from typing import Any
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Session
 
-from ..reward.state_diff import opening, succeeded
+from ..reward.state_diff import get_initial_state, list_successful_calls
 from ..reward.success import is_success
 from ..trajectory import Rollout, ToolCall, WorldRef
 
@@ -48,11 +48,11 @@ def patterns(rollouts: Iterable[Rollout], worlds: Mapping[str, WorldRef], top: f
     due = [(index, one) for index, one in valid if one.reward and not one.reward.abstention]
     found: dict[str, Pattern] = {}
     if valid:
-        found["repeats"] = share_of(valid, repeated)
+        found["repeats"] = share_of(valid, describe_repeated_call)
         undone = [(index, one) for index, one in valid if len(writes(one)) > 1 and one.example in worlds][:REPLAYED]
         found["undone"] = measure_pattern(len(valid), undone, lambda one: undo(one, worlds[one.example]))
     if due:
-        found["unearned"] = share_of(due, lambda one: unearned(one, top))
+        found["unearned"] = share_of(due, lambda one: describe_unearned_reward(one, top))
         found["idle"] = share_of(due, lambda one: "" if one.calls else "made no calls where some were expected")
     if (dominant := dominance([one for _, one in valid], valid)) is not None:
         found["dominant"] = dominant
@@ -65,19 +65,19 @@ def share_of(rollouts: Sequence[Numbered], why: Callable[[Rollout], str]) -> Pat
 
 def measure_pattern(of: int, rollouts: Iterable[Numbered], why: Callable[[Rollout], str]) -> Pattern:
     """Measure the share of rollouts for which `why` returns a text; exemplars are those with the highest reward."""
-    told = [(one.reward.total if one.reward else 0.0, index, text) for index, one in rollouts if (text := why(one))]
-    best = sorted(told, key=lambda each: (-each[0], each[1]))[:EXEMPLARS]
-    return Pattern(len(told) / of, tuple(Exemplar(index, text) for _, index, text in best))
+    matches = [(one.reward.total if one.reward else 0.0, index, text) for index, one in rollouts if (text := why(one))]
+    best = sorted(matches, key=lambda each: (-each[0], each[1]))[:EXEMPLARS]
+    return Pattern(len(matches) / of, tuple(Exemplar(index, text) for _, index, text in best))
 
 
-def repeated(rollout: Rollout) -> str:
+def describe_repeated_call(rollout: Rollout) -> str:
     """Describe a rollout that repeats one call with equal arguments; "" for others."""
     counts = Counter((made.call.name, json.dumps(made.call.arguments, sort_keys=True)) for made in rollout.calls)
     (name, _), most = max(counts.items(), key=lambda each: each[1], default=(("", ""), 0))
     return f"called {name[:60]} {most} times with equal arguments" if most >= OFTEN else ""
 
 
-def unearned(rollout: Rollout, top: float) -> str:
+def describe_unearned_reward(rollout: Rollout, top: float) -> str:
     """Describe a high reward for an unfinished task; "" for others."""
     reward = rollout.reward
     if reward is None or is_success(reward) or reward.total < HIGH * top:
@@ -89,7 +89,7 @@ def unearned(rollout: Rollout, top: float) -> str:
 
 def writes(rollout: Rollout) -> list[ToolCall]:
     """Return the successful calls of writing tools in the catalogue."""
-    return [call for call in succeeded(rollout.calls) if call.name in TOOLS and TOOLS[call.name][1].writes]
+    return [call for call in list_successful_calls(rollout.calls) if call.name in TOOLS and TOOLS[call.name][1].writes]
 
 
 def undo(rollout: Rollout, where: WorldRef) -> str:
@@ -101,7 +101,7 @@ def undo(rollout: Rollout, where: WorldRef) -> str:
     before: dict[str, list[tuple[str, str]]] = {}  # by server: the digest before each write, and the write's tool
     for call in writes(rollout):
         server, _ = TOOLS[call.name]
-        state = states.get(server.name) or opening(where, server.name)
+        state = states.get(server.name) or get_initial_state(where, server.name)
         session = Session.start(server, state)
         was = session.state.tables_digest()
         if not session.call(call.name, call.arguments or {}).ok:

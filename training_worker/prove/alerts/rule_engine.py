@@ -33,7 +33,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Judged:
+class StepScore:
     """One evaluated step: its value, and the score that is compared with the rule's limit (higher is worse)."""
 
     step: int
@@ -58,7 +58,7 @@ def episodes(condition: Condition, values: Iterable[Value]) -> list[Episode]:
     limit = limit_of(condition)
     calm = limit - EASE * abs(limit)
     found: list[Episode] = []
-    for one in judged(condition, values):
+    for one in score_steps(condition, values):
         fires = bool(found) and found[-1].last is None
         if not fires and one.score > limit:
             found.append(Episode(one.step, one.value))
@@ -74,71 +74,71 @@ def limit_of(condition: Condition) -> float:
     return -condition.threshold if condition.comparison == "below" else condition.threshold
 
 
-def judged(condition: Condition, values: Iterable[Value]) -> Iterator[Judged]:
+def score_steps(condition: Condition, values: Iterable[Value]) -> Iterator[StepScore]:
     """Yield the steps that can be evaluated: they have enough values before them and a reference value."""
     if condition.comparison == "not_finite":
-        yield from (Judged(step, value, float(value is None)) for step, value in values)
+        yield from (StepScore(step, value, float(value is None)) for step, value in values)
         return
-    told = [(step, value) for step, value in values if value is not None]
+    points = [(step, value) for step, value in values if value is not None]
     if condition.aggregate == "mean":
-        scored = list(scores(condition, told, smoothed(told, condition.over)))
+        scored = list(scores(condition, points, compute_moving_average(points, condition.over)))
     else:
-        scored = list(scores(condition, told, told))
+        scored = list(scores(condition, points, points))
     yield from worst_of(scored, condition.over) if condition.aggregate == "every" else scored
 
 
-def smoothed(told: Sequence[tuple[int, float]], over: int) -> list[tuple[int, float]]:
+def compute_moving_average(points: Sequence[tuple[int, float]], over: int) -> list[tuple[int, float]]:
     """Return the moving average over `over` values, from the first step that has that many."""
     window: deque[float] = deque(maxlen=over)
     found = []
-    for step, value in told:
+    for step, value in points:
         window.append(value)
         if len(window) == over:
             found.append((step, fmean(window)))
     return found
 
 
-def worst_of(scored: Sequence[Judged], over: int) -> Iterator[Judged]:
+def worst_of(scored: Sequence[StepScore], over: int) -> Iterator[StepScore]:
     """Yield each step with the lowest score of the last `over` steps: above the limit only if all of them are."""
     for end in range(over, len(scored) + 1):
-        yield Judged(scored[end - 1].step, scored[end - 1].value, min(one.score for one in scored[end - over : end]))
+        yield StepScore(scored[end - 1].step, scored[end - 1].value, min(one.score for one in scored[end - over : end]))
 
 
 def scores(
-    condition: Condition, told: Sequence[tuple[int, float]], looked: Iterable[tuple[int, float]]
-) -> Iterator[Judged]:
-    """Yield the score of each value in `looked`; `told` has all values, whose first ones are the reference."""
+    condition: Condition, points: Sequence[tuple[int, float]], looked: Iterable[tuple[int, float]]
+) -> Iterator[StepScore]:
+    """Yield the score of each value in `looked`; `points` has all values, whose first ones are the reference."""
     match condition.comparison:
         case "above":
-            yield from (Judged(step, value, value) for step, value in looked)
+            yield from (StepScore(step, value, value) for step, value in looked)
         case "below":
-            yield from (Judged(step, value, -value) for step, value in looked)
+            yield from (StepScore(step, value, -value) for step, value in looked)
         case "dropped":
             best = float("-inf")
             for step, value in looked:
                 best = max(best, value)
-                yield Judged(step, value, best - value)
+                yield StepScore(step, value, best - value)
         case _:
-            yield from against_start(condition, told, looked)
+            yield from against_start(condition, points, looked)
 
 
 def against_start(
-    condition: Condition, told: Sequence[tuple[int, float]], looked: Iterable[tuple[int, float]]
-) -> Iterator[Judged]:
+    condition: Condition, points: Sequence[tuple[int, float]], looked: Iterable[tuple[int, float]]
+) -> Iterator[StepScore]:
     """Yield the change relative to the mean of the first values; nothing until these are over or if the mean is 0."""
-    if len(told) <= condition.first:
+    if len(points) <= condition.first:
         return
-    start = fmean(value for _, value in told[: condition.first])
+    start = fmean(value for _, value in points[: condition.first])
     if start == 0:
         return
     for step, value in looked:
-        if step > told[condition.first - 1][0]:
+        if step > points[condition.first - 1][0]:
             change = (value - start) / abs(start)
             bad = {"risen": change, "fallen": -change}.get(condition.comparison, abs(change))
-            yield Judged(step, value, bad)
+            yield StepScore(step, value, bad)
 
 
-def overfitted(held_out: Sequence[Value], training: Sequence[Value], over: int = 5) -> list[Value]:
+def measure_overfitting(held_out: Sequence[Value], training: Sequence[Value], over: int = 5) -> list[Value]:
     """Return how far each held-out evaluation is below the best so far, if training did not fall since then; else 0.
 
     The training reward at an evaluation is the mean over its step and up to `over` - 1 steps before it.

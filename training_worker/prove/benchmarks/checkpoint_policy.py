@@ -48,13 +48,13 @@ class Local:
         )
         assert self.process.stdin and self.process.stdout
         self.said, self.heard = self.process.stdout, self.process.stdin
-        told = json.loads(self.said.readline() or '{"error": "its process ended unexpectedly"}')
-        if "error" in told:
+        greeting = json.loads(self.said.readline() or '{"error": "its process ended unexpectedly"}')
+        if "error" in greeting:
             self.close()
-            raise NoPolicy(f"{folder} cannot be evaluated: {told['error']}")
-        self.weights = str(told["weights"])
-        self.format = next(one for one in FORMATS if type(one).__name__ == told["format"])
-        self.hearing = Thread(target=self.hear, daemon=True)
+            raise NoPolicy(f"{folder} cannot be evaluated: {greeting['error']}")
+        self.weights = str(greeting["weights"])
+        self.format = next(one for one in FORMATS if type(one).__name__ == greeting["format"])
+        self.hearing = Thread(target=self.deliver_answers, daemon=True)
         self.hearing.start()
 
     def __enter__(self) -> Local:
@@ -74,7 +74,9 @@ class Local:
         except OSError:
             return  # unsent data
 
-    def ask(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], trial: int = 1) -> dict[str, Any]:
+    def request_answer(
+        self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], trial: int = 1
+    ) -> dict[str, Any]:
         """Request an answer; the sample depends on the conversation and the trial alone. Raises NotRun."""
         said = [{"role": one.role, "content": one.content} for one in messages]
         number, answer = next(self.numbers), Future[dict[str, Any]]()
@@ -90,7 +92,7 @@ class Local:
             raise NotRun(ENDED) from None
         return answer.result()
 
-    def hear(self) -> None:
+    def deliver_answers(self) -> None:
         """Deliver each answer to its caller until the process ends, then fail the callers that still wait."""
         for line in self.said:
             try:
@@ -121,7 +123,7 @@ class CheckpointChatModel:
         self.local, self.trial, self.tokens = local, trial, 0
 
     def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
-        answer = self.local.ask(messages, tools, self.trial)
+        answer = self.local.request_answer(messages, tools, self.trial)
         if "out_of_room" in answer:
             raise OutOfRoom(answer["out_of_room"])
         self.tokens += int(answer["tokens"])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..reward.goal import goal_success
-from .intervals import bootstrapped
+from .intervals import bootstrap_interval
 from .protocol import Identity, Result, task_of
 from .report import by_task
 
@@ -19,7 +19,7 @@ class NotComparable(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paired:
+class PairedComparison:
     """The tasks that both ran: the mean of each side, their difference and its 95% bootstrap interval over tasks.
 
     `gained` are the tasks with a higher value in the second evaluation, `lost` those with a lower one. `p` is the
@@ -57,7 +57,7 @@ def require_comparable(first: Identity, second: Identity) -> None:
         )
 
 
-def paired(first: Mapping[str, Result], second: Mapping[str, Result]) -> Paired:
+def compare_shared_tasks(first: Mapping[str, Result], second: Mapping[str, Result]) -> PairedComparison:
     """Compare two evaluations on the tasks that both ran. Raises NotComparable when there are none."""
     sides = [by_task(list(side.values())) for side in (first, second)]
     both = sorted(sides[0].keys() & sides[1].keys())
@@ -65,8 +65,8 @@ def paired(first: Mapping[str, Result], second: Mapping[str, Result]) -> Paired:
         raise NotComparable("There is no item that both evaluations have run.")
     before, after = ([mean(side[task]) for task in both] for side in sides)
     gains = [new - old for old, new in zip(before, after, strict=True)]
-    low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])
-    return Paired(
+    low, high = bootstrap_interval(gains) if max(gains) > min(gains) else (gains[0], gains[0])
+    return PairedComparison(
         items=len(both),
         first=mean(before),
         second=mean(after),

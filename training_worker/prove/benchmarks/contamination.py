@@ -19,7 +19,7 @@ from ..synthesis.endpoint import EndpointFailed
 from ..trajectory import Example, UnreadableData
 from .bfcl.child import ChildFailed
 from .environment import NotInstalled
-from .registry import KNOWN, NotKnown, opened
+from .registry import KNOWN, NotKnown, open_benchmark
 
 LONG = 8
 SHORTEST = 3  # words of the shortest text that counts as a benchmark's when all its words are equal
@@ -42,7 +42,7 @@ class Hit:
 
 
 @dataclass
-class Checked:
+class ContaminationReport:
     """The texts compared and all hits; `left_out` gives the reason for each benchmark that was not compared."""
 
     texts: dict[str, int]
@@ -62,8 +62,8 @@ def texts_of(
     texts, left_out = dict[str, list[tuple[str, str]]](), dict[str, str]()
     for name in (name for name in KNOWN if name not in OURS):
         try:
-            with opened(name, root, options.get(name, {})) as benchmark:
-                tell = getattr(benchmark, "texts", None)
+            with open_benchmark(name, root, options.get(name, {})) as benchmark:
+                tell = getattr(benchmark, "iter_user_texts", None)
                 if tell:
                     texts[name] = list(tell())
                 else:
@@ -73,9 +73,9 @@ def texts_of(
     return texts, left_out
 
 
-def check(examples: Iterable[Example], texts: Texts, left_out: Mapping[str, str], n: int = LONG) -> Checked:
+def check(examples: Iterable[Example], texts: Texts, left_out: Mapping[str, str], n: int = LONG) -> ContaminationReport:
     """Compare the user turns of training conversations with these texts."""
-    found = Checked({name: len(told) for name, told in texts.items()}, dict(left_out))
+    found = ContaminationReport({name: len(items) for name, items in texts.items()}, dict(left_out))
     index = index_of(texts, n)
     for example in examples:
         found.conversations += 1
@@ -95,8 +95,8 @@ def grams(words: Sequence[str], n: int) -> Iterator[Gram]:
 
 def index_of(texts: Texts, n: int) -> Index:
     index: Index = {}
-    for benchmark, told in texts.items():
-        for item, text in told:
+    for benchmark, items in texts.items():
+        for item, text in items:
             for gram in grams(words_of(text), n):
                 index.setdefault(gram, {})[benchmark, item] = None
     return index
@@ -125,9 +125,9 @@ class Screen:
     @classmethod
     def of_installed(cls, root: Path) -> Screen:
         """Return a screen with the texts of the benchmarks installed in this folder, read on first use."""
-        return Installed(root)
+        return LazyScreen(root)
 
-    def screened(self, example: Example) -> Example:
+    def screen_example(self, example: Example) -> Example:
         """Return the example; an imported training example that has a text of a benchmark becomes held out."""
         if not example.source or example.split != "train" or not (found := self.benchmarks(example)):
             return example
@@ -136,8 +136,8 @@ class Screen:
 
     def benchmarks(self, example: Example) -> set[str]:
         """Return the benchmarks that share a long run of words, or a whole short turn, with the example."""
-        whole = {one for turn in example.turns for one in self.short.get(tuple(words_of(turn)), ())}
-        return whole | {hit.benchmark for hit in hits(example, self.index, LONG)}
+        short = {one for turn in example.turns for one in self.short.get(tuple(words_of(turn)), ())}
+        return short | {hit.benchmark for hit in hits(example, self.index, LONG)}
 
     @cached_property
     def index(self) -> Index:
@@ -147,20 +147,20 @@ class Screen:
     def short(self) -> dict[Gram, set[str]]:
         """Benchmarks by text, for texts too short to share a long run."""
         found: dict[Gram, set[str]] = {}
-        for benchmark, told in self.texts.items():
-            for _, text in told:
+        for benchmark, items in self.texts.items():
+            for _, text in items:
                 if SHORTEST <= len(words := words_of(text)) < LONG:
                     found.setdefault(tuple(words), set()).add(benchmark)
         return found
 
     def as_json(self) -> dict[str, Any]:
         """Return the held-out counts by benchmark, the number of texts compared, and the benchmarks not compared."""
-        compared = {name: len(told) for name, told in self.texts.items()}
+        compared = {name: len(items) for name, items in self.texts.items()}
         found = {"held_out": dict(sorted(self.held_out.items())), "compared": compared}
         return {**found, "not_compared": sorted(self.left_out)}
 
 
-class Installed(Screen):
+class LazyScreen(Screen):
     """A screen that opens the benchmarks on first use."""
 
     def __init__(self, root: Path):

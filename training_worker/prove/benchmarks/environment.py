@@ -42,7 +42,7 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
     return ((done.stderr or done.stdout).strip().splitlines() or ["it ended without output"])[-1]
 
 
-def installed(folder: Path, benchmark: str) -> Path:
+def find_interpreter(folder: Path, benchmark: str) -> Path:
     """Return the interpreter of a benchmark's environment. Raises NotInstalled."""
     if not (folder / "ready").exists():
         raise NotInstalled(

@@ -20,7 +20,7 @@ class Score:
     high: float
 
 
-def scored(values: Sequence[float]) -> Score | None:
+def estimate_score(values: Sequence[float]) -> Score | None:
     """Return the mean of the tasks' values (0 to 1) with a percentile bootstrap interval over tasks (Efron 1979).
 
     Where all values are equal, resampling tells nothing and the interval is Wilson's. None for no values.
@@ -30,11 +30,11 @@ def scored(values: Sequence[float]) -> Score | None:
     share = sum(values) / len(values)
     if max(values) - min(values) < 1e-12:
         return wilson(share, len(values))
-    low, high = bootstrapped(values)
+    low, high = bootstrap_interval(values)
     return Score(share, min(share, low), max(share, high))
 
 
-def bootstrapped(values: Sequence[float]) -> tuple[float, float]:
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the bootstrap interval of a mean; independent of the order of the values."""
     import numpy as np  # these two take half a second, so only a report imports them
     from scipy.stats import bootstrap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..chat import HERMES, ChatModel, Scripted, write_calls
+from ..chat import HERMES, ChatModel, ScriptedModel, write_calls
 from ..synthesis.endpoint import Endpoint, EndpointFailed, TooLong
 from ..trajectory import Json, Message
 from .protocol import Item, NotRun, OutOfRoom, Policy, Style
@@ -25,7 +25,8 @@ class EndpointChatModel:
         except EndpointFailed as reason:
             raise NotRun(str(reason)) from None
         self.tokens += answer.tokens
-        words = HERMES.words(answer.text)  # tags in the text would be parsed as calls in addition to the API's own
+        # tags in the text would be parsed as calls in addition to the API's own
+        words = HERMES.strip_calls(answer.text)
         return "\n".join(part for part in (words, write_calls(answer.calls)) if part)
 
 
@@ -44,4 +45,4 @@ def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: flo
 
 def silent(item: Item) -> ChatModel:
     """Return a model that says nothing: the do-nothing baseline."""
-    return Scripted([])
+    return ScriptedModel([])

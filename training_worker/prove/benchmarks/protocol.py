@@ -117,10 +117,10 @@ class Benchmark(Protocol):
     `version` names the benchmark's own data and code, so that results of two versions are never mixed. Optional
     attributes: `settings` are other things that results depend on (see Identity), `groups` the categories that count as
     one in the overall score, `absent` the reasons why categories have no items. Optional methods: `oracle` opens a chat
-    model that answers with the ground truth, as `Policy.speak` does; `texts`, for external benchmarks, yields pairs of
-    an item's id and a user text (see contamination.py); `require` raises NotKnown or EndpointFailed, before anything
-    runs, for a policy that the benchmark cannot run. A further trial runs like its task (`item.task`), and its result
-    has the id of the trial.
+    model that answers with the ground truth, as `Policy.speak` does; `iter_user_texts`, for external benchmarks, yields
+    pairs of an item's id and a user text (see contamination.py); `require` raises NotKnown or EndpointFailed, before
+    anything runs, for a policy that the benchmark cannot run. A further trial runs like its task (`item.task`), and its
+    result has the id of the trial.
     """
 
     name: str
@@ -144,7 +144,7 @@ def identity_of(benchmark: Benchmark, policy: Policy) -> Identity:
     )
 
 
-def selected(
+def select_items(
     items: Sequence[Item], categories: Sequence[str] = (), limit: int | None = None, trials: int = 1
 ) -> tuple[Item, ...]:
     """Return the first `limit` items of each of these categories (all by default), each item `trials` times."""

@@ -111,16 +111,16 @@ TRAINING_SET = {"chain": 10_895, "missing_function": 1_500, "irrelevance": 1_122
 STEPS = (0, 150, 350)  # of training, at which Figure 4 shows the components
 
 
-def rows(benchmark: str) -> tuple[Row, ...]:
+def list_published_rows(benchmark: str) -> tuple[Row, ...]:
     """Return the paper's rows of a benchmark, model by model (base, PROVE, SFT); none for one it does not report."""
-    return tuple(one for model in MODELS for one in (*main(benchmark, model), *supervised(benchmark, model)))
+    return tuple(one for model in MODELS for one in (*main(benchmark, model), *list_sft_rows(benchmark, model)))
 
 
 def main(benchmark: str, model: str) -> Iterator[Row]:
     yield from (one for one in MAIN if (one.benchmark, one.model) == (benchmark, model))
 
 
-def supervised(benchmark: str, model: str) -> Iterator[Row]:
+def list_sft_rows(benchmark: str, model: str) -> Iterator[Row]:
     if benchmark in COLUMNS:
         yield Row(benchmark, model, "SFT", {OVERALL: SUPERVISED[model][BENCHMARKS.index(benchmark)]})
 
@@ -160,7 +160,7 @@ def table(benchmark: str) -> str:
     """Return the rows of a benchmark as Markdown."""
     columns = (*COLUMNS[benchmark], OVERALL)
     lines = [f"| model | | {' | '.join(columns)} |", "| --- " * (len(columns) + 2) + "|"]
-    for one in rows(benchmark):
+    for one in list_published_rows(benchmark):
         numbers = (f"{one.scores[name]:.1f}" if name in one.scores else "" for name in columns)
         lines.append(f"| {one.model if one.stage == 'base' else ''} | {one.stage} | {' | '.join(numbers)} |")
     return re.sub(r"  +", " ", "\n".join(lines)) + "\n"

@@ -12,7 +12,7 @@ from typing import Literal
 from .behaviour.benchmark import CATEGORIES as BEHAVIOURS
 from .behaviour.benchmark import behaviours
 from .bfcl.benchmark import CATEGORIES, Bfcl
-from .environment import BFCL, TAU2, NotInstalled, environment, installed
+from .environment import BFCL, TAU2, NotInstalled, environment, find_interpreter
 from .protocol import Benchmark
 from .protocol import NotKnown as NotKnown
 from .tau2.suite import CATEGORIES as DOMAINS
@@ -22,7 +22,7 @@ from .teval.benchmark import Teval
 from .teval.embedding import install_embedding
 from .worlds.benchmark import CATEGORIES as SERVERS
 from .worlds.benchmark import worlds
-from .worlds.generalisation import DEFAULT, KEPT_OUT, SEEN, generalisation
+from .worlds.generalisation import DEFAULT, HELD_OUT, SEEN, generalisation
 from .worlds.options import SEED, BadOption
 
 Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
@@ -42,7 +42,7 @@ class Option:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class BenchmarkSpec:
     """A registered benchmark. `opens` gets the folder of all benchmarks and the options, each with a value.
 
     `opens` raises NotInstalled, NotKnown for an option's value, and what the benchmark itself raises. `temperature` is
@@ -60,7 +60,7 @@ class Known:
     installs: Callable[[Path], Path] | None = None
     looks: Callable[[Path], object] | None = None
 
-    def missing(self, root: Path) -> str:
+    def describe_missing_requirement(self, root: Path) -> str:
         """Return what the benchmark lacks and how to get it; "" when nothing is known to be missing."""
         try:
             if self.looks:
@@ -72,11 +72,11 @@ class Known:
 
 @contextmanager
 def open_bfcl(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
-    with Bfcl(installed(root / "bfcl-env", "bfcl")) as benchmark:
+    with Bfcl(find_interpreter(root / "bfcl-env", "bfcl")) as benchmark:
         yield benchmark
 
 
-def ours(make: Callable[[Mapping[str, str], Path], Benchmark]) -> Opener:
+def make_own_benchmark_opener(make: Callable[[Mapping[str, str], Path], Benchmark]) -> Opener:
     """Return an opener for a benchmark on our own servers; it takes the options and the site's tool graph."""
 
     @contextmanager
@@ -90,7 +90,7 @@ def ours(make: Callable[[Mapping[str, str], Path], Benchmark]) -> Opener:
     return opens
 
 
-def making(count: int) -> tuple[Option, ...]:
+def list_world_options(count: int) -> tuple[Option, ...]:
     """Return the options of benchmarks on our own servers; `count` is the default number of items per category."""
     return (
         Option("seed", "0 to 40; selects the held-out worlds and all random choices in them", str(SEED)),
@@ -117,7 +117,7 @@ def open_tau2(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
 
     if options["split"] not in SPLITS:
         raise NotKnown(f"tau2-bench has no split {options['split']!r}; it has {', '.join(SPLITS)}.")
-    python = installed(root / "tau2-env", "tau2")
+    python = find_interpreter(root / "tau2-env", "tau2")
     user = user_endpoint(options, os.environ, root.parent / "answers")
     with user or nullcontext(), Tau2(python, user, options["split"]) as benchmark:
         yield benchmark
@@ -143,7 +143,7 @@ def install_teval(root: Path) -> Path:
 KNOWN = {
     one.name: one
     for one in (
-        Known(
+        BenchmarkSpec(
             name="bfcl",
             title="BFCL multi-turn",
             about="Stateful conversations of the Berkeley Function-Calling Leaderboard, judged by its own checker.",
@@ -151,9 +151,9 @@ KNOWN = {
             opens=open_bfcl,
             temperature=0.001,
             installs=install_bfcl,
-            looks=lambda root: installed(root / "bfcl-env", "bfcl"),
+            looks=lambda root: find_interpreter(root / "bfcl-env", "bfcl"),
         ),
-        Known(
+        BenchmarkSpec(
             name="tau2",
             title="tau2-bench",
             about="Customer service with a simulated user in three domains, judged by tau2's own evaluator.",
@@ -165,9 +165,9 @@ KNOWN = {
                 Option("split", f"tau2's split of tasks: {', '.join(SPLITS)}", "base"),
             ),
             installs=install_tau2,
-            looks=lambda root: installed(root / "tau2-env", "tau2"),
+            looks=lambda root: find_interpreter(root / "tau2-env", "tau2"),
         ),
-        Known(
+        BenchmarkSpec(
             name="teval",
             title="T-Eval",
             about="Six tool-use skills, each tested separately as JSON and as plain text, scored by T-Eval's rules.",
@@ -180,51 +180,51 @@ KNOWN = {
             installs=install_teval,
             looks=lambda root: teval.files_in(root / "teval"),
         ),
-        Known(
+        BenchmarkSpec(
             name="worlds",
             title="Held-out worlds",
             about="Conversations in worlds of our servers unseen in training, judged by calls and final state.",
             categories=SERVERS,
-            opens=ours(worlds),
+            opens=make_own_benchmark_opener(worlds),
             options=(
-                *making(20),
+                *list_world_options(20),
                 Option("data", "dataset whose held-out conversations are used instead", kind="dataset"),
             ),
         ),
-        Known(
+        BenchmarkSpec(
             name="generalisation",
             title="Generalisation to servers kept out",
             about="The same measure on servers used in the policy's training and on servers kept out of it.",
-            categories=(SEEN, KEPT_OUT),
-            opens=ours(generalisation),
+            categories=(SEEN, HELD_OUT),
+            opens=make_own_benchmark_opener(generalisation),
             options=(
-                *making(100),
+                *list_world_options(100),
                 Option("kept_out", "servers kept out of training, comma-separated", DEFAULT),
                 Option("data", "training set, checked to contain none of their tools", kind="dataset"),
             ),
         ),
-        Known(
+        BenchmarkSpec(
             name="behaviour",
             title="Behaviour suite",
             about="What a policy does, or avoids, where a task has a catch: seven behaviours, judged by programs.",
             categories=BEHAVIOURS,
-            opens=ours(behaviours),
-            options=making(25),
+            opens=make_own_benchmark_opener(behaviours),
+            options=list_world_options(25),
         ),
     )
 }
 
 
-def known(name: str) -> Known:
+def get_benchmark_spec(name: str) -> BenchmarkSpec:
     """Return the benchmark of a name. Raises NotKnown."""
     if name not in KNOWN:
         raise NotKnown(f"There is no benchmark {name!r}; there are {', '.join(KNOWN)}.")
     return KNOWN[name]
 
 
-def opened(name: str, root: Path, options: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
+def open_benchmark(name: str, root: Path, options: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
     """Open a benchmark by name. Raises NotKnown, NotInstalled, and what the benchmark itself raises."""
-    one = known(name)
+    one = get_benchmark_spec(name)
     there = {option.name: option.default for option in one.options}
     if unknown := sorted(options.keys() - there.keys()):
         raise NotKnown(f"{one.title} has no option {unknown[0]!r}; it has {', '.join(there) or 'none'}.")

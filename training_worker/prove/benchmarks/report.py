@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ..reward.acts import ActTable, act_accuracy, count_acts
 from ..reward.goal import goal_success
-from .intervals import Score, mean, scored
+from .intervals import Score, estimate_score, mean
 from .protocol import Identity, Item, Result, task_of
 
 
@@ -127,7 +127,7 @@ def category_of(name: str, items: Sequence[Item], done: Mapping[str, Result], si
         asked=len(items),
         run=len(run),
         passed=sum(result.passed for result in run),
-        score=scored([sum(values) / len(values) for values in by_task(run).values()]),
+        score=estimate_score([sum(values) / len(values) for values in by_task(run).values()]),
         pass_hat=pass_hat([[result.passed for result in trials] for trials in trials_of(run).values()]),
         silent=sum(nothing) / len(nothing) if len(nothing) == len(items) else None,
         goal_success=goal_success(result.rollout for result in run),

@@ -16,8 +16,8 @@ from .bfcl.child import ChildFailed
 from .checkpoint_policy import Local, NoPolicy
 from .environment import NotInstalled, SetUpFailed
 from .policies import endpoint_policy, silent
-from .protocol import Benchmark, Item, Policy, Result, Style, identity_of, selected
-from .registry import NotKnown, known, opened
+from .protocol import Benchmark, Item, Policy, Result, Style, identity_of, select_items
+from .registry import NotKnown, get_benchmark_spec, open_benchmark
 from .report import Report
 from .results import RESULTS, Results, ResultsTaken, folder_of
 from .runner import Finished, evaluate
@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 AT_ONCE = 12  # parallel conversations with a policy of a folder, whose requests are batched
 SILENT = Policy(model="silent", speak=silent, kind="silent")
 # exceptions of an evaluation that cannot run; their messages are shown to the user
-TOLD = (ChildFailed, EndpointFailed, NoPolicy, NotInstalled, NotKnown, ResultsTaken, SetUpFailed, UnreadableData)
+REPORTED = (ChildFailed, EndpointFailed, NoPolicy, NotInstalled, NotKnown, ResultsTaken, SetUpFailed, UnreadableData)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class EvaluationRequest:
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedEvaluation:
     """A finished evaluation: the report, the folder of its results, the requested items and their results."""
 
     report: Report
@@ -64,38 +64,41 @@ class Done:
 
 
 def have_done(
-    asked: EvaluationRequest,
+    request: EvaluationRequest,
     data: Path,
     out: Path | None = None,
     progress: Progress = lambda done, total: None,
     check: Callable[[Benchmark, Policy], None] = lambda benchmark, policy: None,
-    kept: Path | None = None,
+    results_in: Path | None = None,
     finished: Finished = lambda result, line: None,
     stopping: Callable[[], bool] = lambda: False,
-) -> Done:
+) -> FinishedEvaluation:
     """Run an evaluation, or resume it. `data` is the data folder of a site.
 
-    Results go to `out`, or to a separate folder in `kept`, by default `results` in the site's folder `benchmarks`;
+    Results go to `out`, or to a separate folder in `results_in`, by default `results` in the folder `benchmarks`;
     installed packages and data next to it are never written to. `check` gets the benchmark and the policy before the
-    run and may raise; `finished` and `stopping` are those of `evaluate`. Raises the exceptions in TOLD.
+    run and may raise; `finished` and `stopping` are those of `evaluate`. Raises the exceptions in REPORTED.
     """
-    root, one = data / "benchmarks", known(asked.benchmark)
+    root, one = data / "benchmarks", get_benchmark_spec(request.benchmark)
     results_root = root / RESULTS
-    if wrong := sorted(set(asked.categories) - set(one.categories)):
+    if wrong := sorted(set(request.categories) - set(one.categories)):
         raise NotKnown(f"{one.title} has no category {wrong[0]!r}; it has {', '.join(one.categories)}.")
-    with opened(asked.benchmark, root, asked.options) as benchmark, policy_of(asked, benchmark, data) as speaking:
+    with (
+        open_benchmark(request.benchmark, root, request.options) as benchmark,
+        policy_of(request, benchmark, data) as speaking,
+    ):
         policy, parallel = speaking
         getattr(benchmark, "require", lambda policy: None)(policy)
         check(benchmark, policy)
-        items = selected(benchmark.items(), asked.categories, asked.limit, asked.trials)
+        items = select_items(benchmark.items(), request.categories, request.limit, request.trials)
         nothing = {} if policy == SILENT else of_silence(benchmark, items, results_root)
         identity = identity_of(benchmark, policy)
-        folder = (out or folder_of(kept or results_root, identity)).absolute()
+        folder = (out or folder_of(results_in or results_root, identity)).absolute()
         with Results(folder, identity) as results:
-            at_once = asked.parallel or parallel
+            at_once = request.parallel or parallel
             report = evaluate(benchmark, policy, items, results, at_once, progress, nothing, finished, stopping)
             done = {item.id: results.done[item.id] for item in items if item.id in results.done}
-    return Done(report, folder, items, done)
+    return FinishedEvaluation(report, folder, items, done)
 
 
 def of_silence(benchmark: Benchmark, items: tuple[Item, ...], root: Path) -> Mapping[str, Result]:
@@ -110,25 +113,28 @@ def of_silence(benchmark: Benchmark, items: tuple[Item, ...], root: Path) -> Map
 
 
 @contextmanager
-def policy_of(asked: EvaluationRequest, benchmark: Benchmark, data: Path) -> Iterator[tuple[Policy, int]]:
+def policy_of(request: EvaluationRequest, benchmark: Benchmark, data: Path) -> Iterator[tuple[Policy, int]]:
     """Open the policy; yields it and the number of items to run in parallel.
 
     Raises NotKnown, NoPolicy and EndpointFailed.
     """
-    temperature = known(asked.benchmark).temperature if asked.temperature is None else asked.temperature
-    match asked.source:
+    temperature = (
+        get_benchmark_spec(request.benchmark).temperature if request.temperature is None else request.temperature
+    )
+    match request.source:
         case "silent":
             yield SILENT, 2
         case "oracle":
             speak = getattr(benchmark, "oracle", None)
             if speak is None:
-                raise NotKnown(f"{known(asked.benchmark).title} has no oracle: it does not provide its ground truth.")
+                title = get_benchmark_spec(request.benchmark).title
+                raise NotKnown(f"{title} has no oracle: it does not provide its ground truth.")
             yield Policy(model="oracle", speak=speak, kind="oracle"), 2
         case "folder":
-            with Local(Path(asked.folder), temperature) as local:
-                yield local.policy(asked.style, asked.model), AT_ONCE
+            with Local(Path(request.folder), temperature) as local:
+                yield local.policy(request.style, request.model), AT_ONCE
         case "endpoint":
-            given = {"PROVE_LLM_URL": asked.url, "PROVE_LLM_MODEL": asked.model}
+            given = {"PROVE_LLM_URL": request.url, "PROVE_LLM_MODEL": request.model}
             variables = {**os.environ, **{name: value for name, value in given.items() if value}}
             with Endpoint(from_environment(variables, data / "answers")) as endpoint:
-                yield endpoint_policy(endpoint, asked.style, temperature), endpoint.settings.parallel
+                yield endpoint_policy(endpoint, request.style, temperature), endpoint.settings.parallel

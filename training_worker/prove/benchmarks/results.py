@@ -26,17 +26,17 @@ class ResultsTaken(Exception):
 def folder_of(root: Path, identity: Identity) -> Path:
     """Return the folder for the results of this identity."""
     digest = hashlib.sha256(dumps(identity).encode()).hexdigest()[:12]
-    return root / identity.benchmark / f"{plain(identity.model)}-{digest}"
+    return root / identity.benchmark / f"{slugify_model_name(identity.model)}-{digest}"
 
 
-def plain(model: str) -> str:
+def slugify_model_name(model: str) -> str:
     """Return a model's name as part of a folder name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", model)[:60].strip("-.") or "model"
 
 
 def folders_of(root: Path, benchmark: str, model: str) -> list[Path]:
     """Return all folders of results of a model on a benchmark, the newest first."""
-    named = re.compile(re.escape(plain(model)) + "-[0-9a-f]{12}")
+    named = re.compile(re.escape(slugify_model_name(model)) + "-[0-9a-f]{12}")
     found = [file.parent for file in (root / benchmark).glob(f"*/{ITEMS}") if named.fullmatch(file.parent.name)]
     return sorted(found, key=lambda folder: ((folder / ITEMS).stat().st_mtime, folder.name), reverse=True)
 
@@ -62,11 +62,11 @@ def read_complete_lines(path: Path) -> Iterator[Result]:
     for value in each_line(Result, path):
         if isinstance(value, Result):
             yield value
-        elif not torn(path, value.line):
+        elif not is_torn_line(path, value.line):
             raise UnreadableData(f"{value} Remove that line; its item is then run again.")
 
 
-def torn(path: Path, number: int) -> bool:
+def is_torn_line(path: Path, number: int) -> bool:
     """Return whether a line is the last one and lacks its newline."""
     data = path.read_bytes()
     return not data.endswith(b"\n") and number == data.count(b"\n") + 1
@@ -131,10 +131,10 @@ def forget_torn_line(path: Path) -> None:
     """Truncate an incomplete last line, which a killed process leaves behind."""
     if path.exists():
         data = path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
+        complete = data.rfind(b"\n") + 1
+        if complete < len(data):
             with path.open("r+b") as file:
-                file.truncate(whole)
+                file.truncate(complete)
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..reward.acts import ACTS
-from .compare import Paired
+from .compare import PairedComparison
 from .intervals import Score
 from .report import Category, Report
 
@@ -14,7 +14,7 @@ COLUMNS = ("category", "run", "passed", "accuracy %", "95% interval", "goal succ
 MOST_IDS = 10
 
 
-def rows(report: Report) -> Iterator[Sequence[object]]:
+def iter_report_rows(report: Report) -> Iterator[Sequence[object]]:
     """Yield a row for each category, for each group of categories, and for the whole benchmark."""
     for one in report.categories:
         goals = (percent(one.goal_success), percent(one.act_accuracy))
@@ -39,7 +39,7 @@ def format_score(score: Score | None) -> tuple[str, str]:
     return (f"{100 * score.accuracy:.1f}", f"{100 * score.low:.1f} to {100 * score.high:.1f}") if score else ("", "")
 
 
-def lines(report: Report) -> Iterator[str]:
+def iter_report_notes(report: Report) -> Iterator[str]:
     """Yield lines on what the table leaves out: failures, items that were not run, and the cost."""
     identity = report.identity
     yield f"{identity.benchmark} {identity.version}, {identity.model}, prompted with {identity.style}"
@@ -64,7 +64,7 @@ def lines(report: Report) -> Iterator[str]:
     yield f"{report.steps:,} answers, {report.calls:,} calls, {report.tokens:,} tokens, {report.seconds:,.0f} s"
 
 
-def compared(paired: Paired) -> Iterator[str]:
+def format_comparison(paired: PairedComparison) -> Iterator[str]:
     """Yield lines that compare two evaluations on the items that both ran."""
     yield (
         f"on {paired.items:,} items that both ran: {100 * paired.first:.1f}% before, {100 * paired.second:.1f}% now, "

@@ -66,10 +66,10 @@ def attempts(
 ) -> Iterator[tuple[Item, Result | NotRun]]:
     """Yield items with their outcomes as they end; closing it stops the running items at their next request."""
     stopped = Event()
-    heeding = replace(policy, speak=lambda item: Heeding(policy.speak(item), stopped))
+    heeding = replace(policy, speak=lambda item: StoppableChatModel(policy.speak(item), stopped))
     with ThreadPoolExecutor(parallel, "item") as pool:
         under_way: dict[Future[Result | NotRun | None], Item] = {
-            pool.submit(tried, benchmark, item, heeding, stopping): item for item in items
+            pool.submit(run_item, benchmark, item, heeding, stopping): item for item in items
         }
         try:
             for future in as_completed(under_way):
@@ -80,7 +80,7 @@ def attempts(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def tried(benchmark: Benchmark, item: Item, policy: Policy, stopping: Callable[[], bool]) -> Result | NotRun | None:
+def run_item(benchmark: Benchmark, item: Item, policy: Policy, stopping: Callable[[], bool]) -> Result | NotRun | None:
     """Attempt an item; None if the evaluation was stopping and the item did not start."""
     if stopping():
         return None
@@ -90,7 +90,7 @@ def tried(benchmark: Benchmark, item: Item, policy: Policy, stopping: Callable[[
         return reason
 
 
-class Heeding:
+class StoppableChatModel:
     """A chat model that refuses requests once the evaluation has stopped."""
 
     def __init__(self, model: ChatModel, stopped: Event):

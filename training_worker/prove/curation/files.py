@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from ..synthesis.dataset_folder import MANIFEST, SPLITS
-from ..synthesis.manifest import Drawn, Manifest, Part, content_digest, manifest, part
+from ..synthesis.manifest import DrawCounts, Manifest, Part, content_digest, manifest, part
 from ..trajectory import Example, Json, Split, dumps, file_digest, read_lines, write_lines
 
 
@@ -66,7 +66,7 @@ def write_streamed(
     parts = {}
     for split in SPLITS:
         mine = left if split == "train" else {}
-        counted = part(read_lines(Example, paths[split]), file_digest(paths[split]), Drawn(drawn=0, dropped=mine))
+        counted = part(read_lines(Example, paths[split]), file_digest(paths[split]), DrawCounts(drawn=0, dropped=mine))
         parts[split] = with_drawn(counted, sum(mine.values()))
     made = manifest(name, settings, seed, servers, parts, teacher)
     write_lines(folder / MANIFEST, [made])

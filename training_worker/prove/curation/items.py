@@ -35,7 +35,7 @@ def item_of(example: Example) -> Item:
     )
 
 
-def leaking(train: Iterable[Item], held_out: Sequence[Item]) -> list[bool]:
+def flag_leaks(train: Iterable[Item], held_out: Sequence[Item]) -> list[bool]:
     """Return for each training conversation whether it shares contents, world or an identifier with a held-out one."""
     known = {name for item in held_out for name in (*item.identifiers, item.contents)}
     worlds = {item.world for item in held_out if item.world}

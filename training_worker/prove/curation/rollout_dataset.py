@@ -14,7 +14,7 @@ ROLLOUTS = "rollouts.jsonl"  # next to the example files of a dataset with rollo
 
 
 @dataclass(frozen=True, kw_only=True)
-class Collected:
+class DatasetRollout:
     """One line of a rollout dataset. `id` is unique in it; `origin` has the source: run, step, rollout."""
 
     id: str

@@ -97,7 +97,7 @@ def licence_of(source: str) -> str:
     return FORMATS[source].licence if source in FORMATS else ""
 
 
-def named(source: str) -> str:
+def get_format_title(source: str) -> str:
     """Return the title of a format."""
     return FORMATS[source].title if source in FORMATS else "an imported table"
 
@@ -113,18 +113,18 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
         parts = [SYNTHESIZED.format(teacher=manifest.teacher)]
         if foreign:
             count = sum(one.sources.get(name, 0) for one in manifest.splits.values() for name in foreign)
-            parts.append(MIXED.format(count=count, sources=", ".join(map(named, foreign))))
+            parts.append(MIXED.format(count=count, sources=", ".join(map(get_format_title, foreign))))
     else:
         name = str(manifest.settings["format"])
-        parts = [IMPORTED.format(file=manifest.settings["file"], title=named(name))]
+        parts = [IMPORTED.format(file=manifest.settings["file"], title=get_format_title(name))]
         if held_out := (manifest.settings.get("contamination") or {}).get("held_out"):
-            told = ", ".join(f"{count:,} of {benchmark}" for benchmark, count in held_out.items())
-            parts.append(CONTAMINATED.format(count=told))
+            overlaps = ", ".join(f"{count:,} of {benchmark}" for benchmark, count in held_out.items())
+            parts.append(CONTAMINATED.format(count=overlaps))
         if servers := manifest.settings.get("servers"):
             parts.append(CHECKED.format(servers=", ".join(servers)))
     parts += ["## Use", LOADING, "## Contents", counts(manifest)]
     parts += ["## Quality", quality(manifest)] if any_quality(manifest) else []
-    parts += [f"![{told}]({PLOTS}/{name})" for name, told in plots]
+    parts += [f"![{overlaps}]({PLOTS}/{name})" for name, overlaps in plots]
     parts += [
         "## Provenance",
         format_provenance(manifest),
@@ -137,7 +137,7 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
 def licence_text(manifest: Manifest) -> str:
     lines = []
     for name in sources(manifest):
-        what = named(name) if name else "Synthesized conversations"
+        what = get_format_title(name) if name else "Synthesized conversations"
         terms = licence_of(name) or "the licence of their source"
         lines.append(f"- {what}: {terms}")
     return "\n".join(lines)
@@ -154,17 +154,17 @@ def counts(manifest: Manifest) -> str:
         for value in dict.fromkeys(value for one in found for value in one if value):
             rows.append([f"{name}: {value}", *(f"{one.get(value, 0):,}" for one in found)])
     rows.append(["tools called", *(f"{len(one.tools):,}" for one in manifest.splits.values())])
-    for name, told in (("foreign_tools", "of them external tools"), ("order_unknown", "order of steps unknown")):
+    for name, title in (("foreign_tools", "of them external tools"), ("order_unknown", "order of steps unknown")):
         found = [getattr(one, name) for one in manifest.splits.values()]
         sizes = [one if isinstance(one, int) else len(one) for one in found]
-        rows += [[told, *(f"{size:,}" for size in sizes)]] if any(sizes) else []
+        rows += [[title, *(f"{size:,}" for size in sizes)]] if any(sizes) else []
     rows.append(["not certified", *(f"{one.not_certified:,}" for one in manifest.splits.values())])
-    for verdict, told in VERDICTS.items():
+    for verdict, title in VERDICTS.items():
         checked = [one.checks.get(verdict, 0) for one in manifest.splits.values()]
-        rows += [[f"calls {told}", *(f"{count:,}" for count in checked)]] if any(checked) else []
-    for name, told in SEARCHES.items():
+        rows += [[f"calls {title}", *(f"{count:,}" for count in checked)]] if any(checked) else []
+    for name, title in SEARCHES.items():
         ended = [one.searches.get(name, 0) for one in manifest.splits.values()]
-        rows += [[f"searches for another solution: {told}", *(f"{count:,}" for count in ended)]] if any(ended) else []
+        rows += [[f"searches for another solution: {title}", *(f"{count:,}" for count in ended)]] if any(ended) else []
     rows.append(["drawn", *(f"{one.drawn:,}" for one in manifest.splits.values())])
     rows.append(["duplicates", *(f"{one.duplicates:,}" for one in manifest.splits.values())])
     rows.append(["dropped", *(f"{sum(one.dropped.values()):,}" for one in manifest.splits.values())])

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from ...stage_cache import code_digest
 from ..curation.files import Digests
-from ..curation.rollout_dataset import Collected, messages_of
+from ..curation.rollout_dataset import DatasetRollout, messages_of
 from ..schemas import get_tool_schemas
 from ..synthesis.manifest import PROVE
 from ..trajectory import Example, dumps
@@ -23,17 +23,17 @@ from .parquet import PLAIN, TYPED, batches, row, with_json_arguments
 FORMAT = 1
 MANIFEST = "manifest"  # key in the last line of our JSON Lines, and in the Parquet metadata
 TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # full-width ones, too
-One = Example | Collected
+One = Example | DatasetRollout
 
 
-class Running:
+class RunningDigest:
     """The running digest of the export. Rollouts form one sequence, independent of their split."""
 
     def __init__(self) -> None:
         self.examples, self.attempts, self.collected = Digests(), sha256(), 0
 
     def add(self, one: One, line: str) -> None:
-        if isinstance(one, Collected):
+        if isinstance(one, DatasetRollout):
             self.attempts.update(line.encode())
             self.collected += 1
         else:
@@ -52,7 +52,7 @@ class Running:
 
 def jsonl(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield our own JSON Lines, and a last line with their digest: without it, the file is truncated."""
-    running = Running()
+    running = RunningDigest()
     for one in found:
         line = dumps(one) + "\n"
         running.add(one, line)
@@ -63,7 +63,7 @@ def jsonl(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
 def openai(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the OpenAI chat format: `messages` with tool calls whose arguments are JSON text, and `tools`."""
     for one in found:
-        example, rollout = (one.example, one.rollout) if isinstance(one, Collected) else (one, None)
+        example, rollout = (one.example, one.rollout) if isinstance(one, DatasetRollout) else (one, None)
         messages = messages_of(example, rollout)
         for call in (call for message in messages for call in message.get("tool_calls", ())):
             call["function"]["arguments"] = json.dumps(call["function"]["arguments"], ensure_ascii=False)
@@ -108,7 +108,7 @@ class Outbox:
 
 def parquet(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield Parquet with the columns of parquet.py (rollouts also reward and split) and the manifest as metadata."""
-    running, outbox = Running(), Outbox()
+    running, outbox = RunningDigest(), Outbox()
     writer: pq.ParquetWriter | None = None
     for batch in batches(found):
         if writer is None:  # the first row decides the columns of all; `record` has the complete row in any case
@@ -126,14 +126,14 @@ def parquet(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def schemas(one: One) -> tuple[pa.Schema, pa.Schema]:
-    if not isinstance(one, Collected):
+    if not isinstance(one, DatasetRollout):
         return PLAIN, TYPED
     more = [pa.field("reward", pa.float64()), pa.field("split", pa.string())]
     return pa.schema([*PLAIN, *more]), pa.schema([*TYPED, *more])
 
 
 def columns(one: One) -> dict[str, Any]:
-    if not isinstance(one, Collected):
+    if not isinstance(one, DatasetRollout):
         return row(one, get_tools(one)) | {"split": one.split}
     found = row(one.example, get_tools(one.example)) | {"id": one.id, "record": dumps(one), "split": one.example.split}
     found["messages"] = [with_json_arguments(message) for message in messages_of(one.example, one.rollout)]
@@ -147,13 +147,13 @@ def table(names: Iterable[str], found: Iterable[Iterable[Any]]) -> Iterator[byte
     text.write("\ufeff")  # spreadsheets recognise UTF-8 by the byte order mark
     writer.writerow(names)
     for cells in found:
-        writer.writerow(["" if cell is None else harmless(cell) for cell in cells])
+        writer.writerow(["" if cell is None else escape_formula(cell) for cell in cells])
         yield text.getvalue().encode()
         text.seek(0)
         text.truncate()
     yield text.getvalue().encode()
 
 
-def harmless(cell: Any) -> Any:
+def escape_formula(cell: Any) -> Any:
     """Return a cell that a spreadsheet does not evaluate: text that it would run gets an apostrophe (OWASP)."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(TRIGGERS) else cell

@@ -40,7 +40,7 @@ def draw(manifest: Manifest, folder: Path) -> list[tuple[str, str]]:
     return drawn
 
 
-def both(manifest: Manifest, name: str) -> dict[Split, Mapping[str, int]]:
+def get_split_counts(manifest: Manifest, name: str) -> dict[Split, Mapping[str, int]]:
     """Return a property's counts by split."""
     return {split: getattr(one, name) for split, one in manifest.splits.items()}
 
@@ -63,7 +63,7 @@ def bars(axes: Any, counts: Mapping[Split, Mapping[str, int]], labels: Iterable[
 def lengths(manifest: Manifest) -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     for axes, name, title in ((left, "steps", "Ground-truth steps (0: call nothing)"), (right, "turns", "User turns")):
-        counts = both(manifest, name)
+        counts = get_split_counts(manifest, name)
         bars(axes, counts, sorted({size for one in counts.values() for size in one}, key=int))
         axes.set(title=title, ylabel="conversations")
     left.legend(frameon=False)
@@ -71,11 +71,11 @@ def lengths(manifest: Manifest) -> Any:
 
 
 def kinds(manifest: Manifest) -> Any:
-    found = [(both(manifest, name), title) for name, title in PROPERTIES]
-    shown = [(counts, title) for counts, title in found if any(counts.values())]
-    figure, panels = plt.subplots(1, len(shown), figsize=(3.6 * len(shown), 4), layout="constrained", squeeze=False)
-    for axes, (counts, title) in zip(panels[0], shown, strict=True):
-        named = {split: {words(name): n for name, n in one.items()} for split, one in counts.items()}
+    found = [(get_split_counts(manifest, name), title) for name, title in PROPERTIES]
+    charts = [(counts, title) for counts, title in found if any(counts.values())]
+    figure, panels = plt.subplots(1, len(charts), figsize=(3.6 * len(charts), 4), layout="constrained", squeeze=False)
+    for axes, (counts, title) in zip(panels[0], charts, strict=True):
+        named = {split: {wrap_label(name): n for name, n in one.items()} for split, one in counts.items()}
         bars(axes, named, sorted({name for one in named.values() for name in one}))
         axes.set(title=title.capitalize())
         axes.tick_params(axis="x", labelsize=7)
@@ -84,7 +84,7 @@ def kinds(manifest: Manifest) -> Any:
 
 
 def servers(manifest: Manifest) -> Any:
-    counts = both(manifest, "servers")
+    counts = get_split_counts(manifest, "servers")
     total = Counter[str]()
     for one in counts.values():
         total.update(one)
@@ -126,17 +126,17 @@ def tools(manifest: Manifest) -> Any:
 
 def drops(manifest: Manifest) -> Any:
     found = Counter[str]()
-    for one in both(manifest, "dropped").values():
+    for one in get_split_counts(manifest, "dropped").values():
         for reason, count in one.items():
             found[general(reason)] += count
     if not found:
         return None
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    shown, rest = ordered[:MOST_REASONS], sum(count for _, count in ordered[MOST_REASONS:])
+    bars, rest = ordered[:MOST_REASONS], sum(count for _, count in ordered[MOST_REASONS:])
     if rest:
-        shown.append((f"{len(ordered) - MOST_REASONS} other reasons", rest))
-    figure, axes = plt.subplots(figsize=(9, 0.28 * len(shown) + 1), layout="constrained")
-    drawn = axes.barh([reason[:70] for reason, _ in shown][::-1], [count for _, count in shown][::-1], color=GREY)
+        bars.append((f"{len(ordered) - MOST_REASONS} other reasons", rest))
+    figure, axes = plt.subplots(figsize=(9, 0.28 * len(bars) + 1), layout="constrained")
+    drawn = axes.barh([reason[:70] for reason, _ in bars][::-1], [count for _, count in bars][::-1], color=GREY)
     axes.bar_label(drawn, fontsize=8, padding=2)
     axes.set(title="Why draws were dropped", xlabel="draws")
     return figure
@@ -147,5 +147,5 @@ def general(reason: str) -> str:
     return re.sub(r"\b(train|held_out)-\d+-\d+\b", "a conversation", reason)
 
 
-def words(name: str) -> str:
+def wrap_label(name: str) -> str:
     return name.replace("_", "\n")

@@ -23,7 +23,7 @@ class Hermes:
     def write(self, calls: Sequence[ToolCall]) -> str:
         return write_calls(calls)
 
-    def words(self, text: str) -> str:
+    def strip_calls(self, text: str) -> str:
         return CALL.sub("", text).strip()
 
 

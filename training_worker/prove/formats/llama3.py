@@ -35,7 +35,7 @@ class Llama3:
             json.dumps({"name": call.name, "parameters": call.arguments}, ensure_ascii=False) for call in calls
         )
 
-    def words(self, text: str) -> str:
+    def strip_calls(self, text: str) -> str:
         spans = list(calls_in(text))
         starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
         parts = [text[end:start].strip(" ;\n") for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
@@ -52,7 +52,7 @@ def calls_in(text: str) -> Iterator[Found]:
         elif said == "\n":
             opens = True
         elif said == "{" and opens and (tagged or CALL_BEGINS.match(text, start)):
-            call, at = one(text, start, tagged)
+            call, at = parse_call_at(text, start, tagged)
             tagged = False
             if call:
                 yield start, at, call
@@ -65,7 +65,7 @@ def calls_in(text: str) -> Iterator[Found]:
         yield len(text), len(text), MALFORMED
 
 
-def one(text: str, start: int, tagged: bool) -> tuple[ToolCall | None, int]:
+def parse_call_at(text: str, start: int, tagged: bool) -> tuple[ToolCall | None, int]:
     """Return the call that starts here, None if the object is not a call, and its end."""
     try:
         value, end = DECODER.raw_decode(text, start)

@@ -22,7 +22,7 @@ class Format(Protocol):
     def write(self, calls: Sequence[ToolCall]) -> str:
         """Return the assistant text of these calls, the inverse of `parse`."""
 
-    def words(self, text: str) -> str:
+    def strip_calls(self, text: str) -> str:
         """Return the assistant text without its calls."""
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ... import sandbox
 from ..trajectory import BadLine, UnreadableData
-from .rows import DECODER, MOST_PLAIN, PARQUET, Passed, Row, csv_rows, nobody, one_line, rows
+from .rows import DECODER, MOST_PLAIN, PARQUET, Passed, Row, csv_rows, ignore_byte_count, one_line, read_rows
 
 MOST_PACKED = 2 << 30  # bytes of a file
 MOST_RATIO, ALWAYS = 200, 16 << 20  # unpacked bytes per packed byte, and how many are always allowed
@@ -46,7 +46,7 @@ OTHERS = {
 }
 
 
-def seems(path: Path) -> str:
+def detect_file_type(path: Path) -> str:
     """Return zip, gzip, zstd, parquet, json, jsonl or text. Raises UnreadableData naming any other type."""
     with path.open("rb") as file:
         start = file.read(4096)
@@ -64,9 +64,9 @@ def seems(path: Path) -> str:
     return "json" if text.startswith(b"[") else "jsonl" if text.startswith(b"{") else "text"
 
 
-def rows_of(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
+def rows_of(path: Path, passed: Passed = ignore_byte_count) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
     """Return the name of a row's unit in an unpacked file, and the rows. Raises UnreadableData."""
-    return ("line", csv_rows(path)) if seems(path) == "text" else rows(path, passed)
+    return ("line", csv_rows(path)) if detect_file_type(path) == "text" else read_rows(path, passed)
 
 
 def plain_files(path: Path, folder: Path, head: bool = False, poll: Callable[[], None] = lambda: None) -> list[Path]:
@@ -75,7 +75,7 @@ def plain_files(path: Path, folder: Path, head: bool = False, poll: Callable[[],
     With `head` only the part for a preview is unpacked, up to the end of a line; `poll` may raise to cancel. Raises
     UnreadableData, OSError.
     """
-    if seems(path) not in ("zip", "gzip", "zstd"):
+    if detect_file_type(path) not in ("zip", "gzip", "zstd"):
         return [path]
     folder.mkdir(parents=True, exist_ok=True)
     if sandbox.inside:
@@ -87,7 +87,7 @@ def plain_files(path: Path, folder: Path, head: bool = False, poll: Callable[[],
 
 def unpack_into(path: Path, folder: Path, head: bool) -> None:
     """Unpack into files named plain-0 and so on. Raises UnreadableData, OSError, MemoryError."""
-    kind, budget = seems(path), Budget(path.stat().st_size)
+    kind, budget = detect_file_type(path), Budget(path.stat().st_size)
     try:
         for name, member in members(path, kind):
             unpack(member, folder / name, budget, head)
@@ -130,12 +130,12 @@ def members(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
             yield "plain-0", file
     else:
         with zipfile.ZipFile(path) as archive:
-            for number, info in enumerate(wanted(archive)):
+            for number, info in enumerate(select_data_files(archive)):
                 with archive.open(info) as file:
                     yield f"plain-{number}", file
 
 
-def wanted(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def select_data_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the files of the splits if present, else the only data file. Raises UnreadableData."""
     files = [info for info in archive.infolist() if not info.is_dir() and info.file_size]
     by_name = {PurePosixPath(info.filename).name: info for info in reversed(files)}
@@ -161,7 +161,7 @@ def unpack(member: Any, to: Path, budget: Budget, head: bool) -> Path:
         cut_short = head and file.tell() >= HEAD
     if cut_short:
         end_with_a_line(to)
-    if (kind := seems(to)) in ("zip", "gzip", "zstd", "parquet"):
+    if (kind := detect_file_type(to)) in ("zip", "gzip", "zstd", "parquet"):
         raise UnreadableData(f"It contains a {kind} file; import that file directly.")
     return to
 

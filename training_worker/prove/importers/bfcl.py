@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..trajectory import Step, ToolCall
-from .conversation import ABSTAINS, BadRow, Chat, ChatMessage, Conversation, shaped, tools_of
+from .conversation import ABSTAINS, BadRow, Chat, ChatMessage, Conversation, tools_of, validate_row
 
 Answers = Mapping[str, Mapping[str, Any]]  # rows of possible answers, by id
 
@@ -25,7 +25,7 @@ class Question(BaseModel):
     function: Any
 
 
-class Named(BaseModel):
+class AnswerIdentifier(BaseModel):
     id: str
 
 
@@ -37,23 +37,23 @@ def convert(row: Mapping[str, Any], answers: Answers | None = None) -> Conversat
     """Convert a question to a conversation; without an answers file the right act is to make no call. Raises BadRow."""
     if "function" not in row and "involved_classes" in row:
         raise BadRow("a task on BFCL's own classes has no tool schemas")
-    found = shaped(Question, row)
+    found = validate_row(Question, row)
     functions = found.function if isinstance(found.function, list) else [found.function]
     chat = Chat().take(message for turn in found.question for message in turn)
-    asked = replace(chat.conversation(tools_of(functions)), split="held_out")
+    conversation = replace(chat.conversation(tools_of(functions)), split="held_out")
     if chat.steps:
         raise BadRow("the question contains tool calls")
     if answers is None:
-        return replace(asked, answers=(*asked.answers[:-1], ABSTAINS))
+        return replace(conversation, answers=(*conversation.answers[:-1], ABSTAINS))
     if found.id not in answers:
         raise BadRow(f"no possible answer has the id {found.id[:60]!r}")
-    calls = tuple(call_of(one) for one in shaped(Answer, answers[found.id]).ground_truth)
-    return replace(asked, steps=(Step(calls, len(asked.turns) - 1),) if calls else ())
+    calls = tuple(call_of(one) for one in validate_row(Answer, answers[found.id]).ground_truth)
+    return replace(conversation, steps=(Step(calls, len(conversation.turns) - 1),) if calls else ())
 
 
 def id_of(row: Mapping[str, Any]) -> str:
     """Return the id of a row of possible answers. Raises BadRow."""
-    return shaped(Named, row).id
+    return validate_row(AnswerIdentifier, row).id
 
 
 def call_of(accepted: dict[str, dict[str, list[Any]]]) -> ToolCall:
@@ -61,20 +61,22 @@ def call_of(accepted: dict[str, dict[str, list[Any]]]) -> ToolCall:
     if len(accepted) != 1:
         raise BadRow("a call in a possible answer must have exactly one name")
     ((name, arguments),) = accepted.items()
-    return ToolCall(name, chosen(arguments))
+    return ToolCall(name, pick_accepted_values(arguments))
 
 
-def chosen(arguments: dict[str, Any]) -> dict[str, Any]:
+def pick_accepted_values(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the first accepted value of each required argument."""
-    return {name: value(right[0]) for name, right in arguments.items() if isinstance(right, list) and needed(right)}
+    return {
+        name: value(right[0]) for name, right in arguments.items() if isinstance(right, list) and is_required(right)
+    }
 
 
-def needed(right: list[Any]) -> bool:
+def is_required(right: list[Any]) -> bool:
     return bool(right) and "" not in right
 
 
 def value(right: Any) -> Any:
     """Return an accepted value; the values in an object are again lists of accepted values."""
     if isinstance(right, dict):
-        return chosen(right)
+        return pick_accepted_values(right)
     return [value(one) for one in right] if isinstance(right, list) else right

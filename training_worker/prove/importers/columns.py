@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..trajectory import Step, ToolCall
-from .conversation import ABSTAINS, BadRow, Chat, ChatMessage, Conversation, loaded, shaped, tools_of
+from .conversation import ABSTAINS, BadRow, Chat, ChatMessage, Conversation, parse_json_value, tools_of, validate_row
 from .rows import Row
 
 FIELDS = {
@@ -29,7 +29,7 @@ NAMES = {
 Mapped = Mapping[str, str]  # field -> column
 
 
-def guessed(columns: Sequence[str]) -> dict[str, str]:
+def guess_mapping(columns: Sequence[str]) -> dict[str, str]:
     """Return the column for each field, matched by name; each column is used once."""
     known = {column.strip().lower(): column for column in columns}
     found: dict[str, str] = {}
@@ -44,10 +44,10 @@ def convert(row: Row, mapped: Mapped) -> Conversation:
     """Convert a row to a conversation. Raises BadRow."""
     tools = tools_of(value(row, mapped, "tools") or [])
     if "messages" in mapped:
-        given = loaded(value(row, mapped, "messages"), mapped["messages"])
+        given = parse_json_value(value(row, mapped, "messages"), mapped["messages"])
         if not isinstance(given, list) or not given:
             raise BadRow(f"{mapped['messages']}: not a list of messages")
-        found = Chat().take(shaped(ChatMessage, message) for message in given).conversation(tools)
+        found = Chat().take(validate_row(ChatMessage, message) for message in given).conversation(tools)
         if not any(found.answers) and not found.steps:
             raise BadRow("there is no assistant message")
         return found
@@ -71,7 +71,7 @@ def value(row: Row, mapped: Mapped, field: str) -> Any:
 
 def calls_of(given: Any, column: str) -> tuple[ToolCall, ...]:
     """Parse calls from a list or its JSON text, from a single call, or from {"function": ...}. Raises BadRow."""
-    found = loaded(given, column) if given else []
+    found = parse_json_value(given, column) if given else []
     calls = [found] if isinstance(found, dict) else found
     if not isinstance(calls, list):
         raise BadRow(f"{column}: not a list of calls")
@@ -83,12 +83,12 @@ def call_of(given: Any, column: str) -> ToolCall:
     name = one.get("name") if isinstance(one, dict) else None
     if not isinstance(name, str):
         raise BadRow(f"{column}: a call without a name")
-    arguments = loaded(one.get("arguments", one.get("parameters")) or {}, f"the arguments of {name[:60]}")
+    arguments = parse_json_value(one.get("arguments", one.get("parameters")) or {}, f"the arguments of {name[:60]}")
     if not isinstance(arguments, dict):
         raise BadRow(f"the arguments of {name[:60]} are not an object")
     return ToolCall(name, arguments)
 
 
-def said(calls: Sequence[Step]) -> str:
+def format_calls(calls: Sequence[Step]) -> str:
     """Return the calls of steps as one line, for a preview."""
     return ", ".join(f"{call.name}({json.dumps(call.arguments)})" for step in calls for call in step.calls)

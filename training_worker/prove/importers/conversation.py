@@ -13,7 +13,7 @@ from ..chat import CALL
 from ..provenance import value_edges
 from ..reward.provenance import find_schema_scalars
 from ..trajectory import Example, ForeignTool, Split, Step, ToolCall, WorldRef, dumps
-from .rows import one_line, strict
+from .rows import one_line, parse_strict_json
 from .schema import BadSchema, tool_of
 
 ABSTAINS = "I cannot do that with the tools I have."
@@ -92,7 +92,7 @@ def order_of(found: Conversation) -> tuple[tuple[tuple[int, int], ...], bool]:
     return edges, any(len(step.observations) < len(step.calls) for step in found.steps[:-1])
 
 
-def shaped(model: type[M], row: Any) -> M:
+def validate_row(model: type[M], row: Any) -> M:
     """Validate a row, or a part of one, with a pydantic model. Raises BadRow naming the first error."""
     try:
         return model.model_validate(row)
@@ -107,11 +107,11 @@ def tools_of(given: Any) -> tuple[ForeignTool, ...]:
 
     Raises BadRow.
     """
-    found = loaded(given, "tools")
+    found = parse_json_value(given, "tools")
     if not isinstance(found, list):
         raise BadRow("tools: not a list")
     try:
-        tools = [tool_of(loaded(one, "a tool")) for one in found]
+        tools = [tool_of(parse_json_value(one, "a tool")) for one in found]
     except BadSchema as error:
         raise BadRow(str(error)) from None
     first: dict[str, ForeignTool] = {}
@@ -120,12 +120,12 @@ def tools_of(given: Any) -> tuple[ForeignTool, ...]:
     return tuple(first.values())
 
 
-def loaded(given: Any, what: str) -> Any:
+def parse_json_value(given: Any, what: str) -> Any:
     """Return a value, parsed if it is JSON text. Raises BadRow."""
     if not isinstance(given, str):
         return given
     try:
-        return strict(given)
+        return parse_strict_json(given)
     except (ValueError, RecursionError) as error:
         raise BadRow(f"{what}: not valid JSON ({one_line(error)})") from None
 
@@ -228,7 +228,7 @@ class Chat:
 
 
 def arguments_of(call: Call) -> dict[str, Any]:
-    given = loaded(call.function.arguments or "{}", f"the arguments of {call.function.name[:60]}")
+    given = parse_json_value(call.function.arguments or "{}", f"the arguments of {call.function.name[:60]}")
     if not isinstance(given, dict):
         raise BadRow(f"the arguments of {call.function.name[:60]} are not an object")
     return given

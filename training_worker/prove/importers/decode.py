@@ -19,7 +19,7 @@ from ... import sandbox
 from ..trajectory import BadLine, UnreadableData
 from .archive import unpack_into
 from .rows import MOST_COLUMNS, MOST_PLAIN, Row, one_line, wrong_columns
-from .sample import FIRST, LARGEST, SAMPLE, Line, written
+from .sample import FIRST, LARGEST, SAMPLE, Line, serialize_sample
 
 BATCH = 50  # rows decoded at a time
 MOST_GROUP = 256 << 20  # bytes of a row group, as declared in the file
@@ -40,11 +40,11 @@ def main(do: str, file: str, folder: str = "") -> int:
 
 
 def print_rows(path: Path) -> None:
-    for row in decoded(path):
+    for row in read_parquet_rows(path):
         print(json.dumps(row, ensure_ascii=False, allow_nan=False))
 
 
-def decoded(path: Path) -> Iterator[Row]:
+def read_parquet_rows(path: Path) -> Iterator[Row]:
     """Yield the rows of a Parquet file, a few in memory at a time. Raises UnreadableData, MemoryError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -107,7 +107,7 @@ def write_sample(path: Path, folder: Path) -> None:
         if lines and size > LARGEST:
             break
         lines.append(line)
-    (folder / SAMPLE).write_text(written(unit, lines), "utf-8")
+    (folder / SAMPLE).write_text(serialize_sample(unit, lines), "utf-8")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def certify(
             marked.append(example)
             continue
         if in_a_row < PATIENCE:
-            check = checked(example, servers)
+            check = verify_example(example, servers)
             in_a_row = in_a_row + 1 if check.verdict == "not_checked" else 0
             broke = check.told[0] if in_a_row else ""
         else:
@@ -77,25 +77,25 @@ def names(servers: Sequence[Opens]) -> tuple[str, ...]:
     return tuple(server.name for server in servers)
 
 
-def checked(example: Example, servers: Sequence[Opens]) -> ServerCheck:
+def verify_example(example: Example, servers: Sequence[Opens]) -> ServerCheck:
     """Return the verdict on one example. Raises nothing."""
     calls = [(index, call) for index, step in enumerate(example.steps) for call in step.calls]
     try:
-        first, second = (replayed([call for _, call in calls], servers) for _ in range(2))
+        first, second = (replay_calls([call for _, call in calls], servers) for _ in range(2))
     except ServerFailed as error:
         return ServerCheck(servers=names(servers), verdict="not_checked", told=(str(error)[:WIDTH],))
-    recorded = [text for step in example.steps for text in padded(step.observations, len(step.calls))]
+    recorded = [text for step in example.steps for text in pad_observations(step.observations, len(step.calls))]
     judged: dict[Verdict, ServerCheck] = {}
     for (index, call), one, other, then in zip(calls, first, second, recorded, strict=True):
         if found := fault(one, other, then):
-            verdict, told = found
-            at = ServerCheck(servers=names(servers), verdict=verdict, step=index, call=call.name, told=told)
+            verdict, details = found
+            at = ServerCheck(servers=names(servers), verdict=verdict, step=index, call=call.name, told=details)
             judged.setdefault(verdict, at)
     worst = next((judged[verdict] for verdict in ("differs", "refused", "otherwise") if verdict in judged), None)
     return worst or ServerCheck(servers=names(servers), verdict="same")
 
 
-def replayed(calls: Iterable[ToolCall], servers: Sequence[Opens]) -> list[Reply]:
+def replay_calls(calls: Iterable[ToolCall], servers: Sequence[Opens]) -> list[Reply]:
     """Return the results of the calls in order on fresh sessions; each call goes to the first server with its tool."""
     with ExitStack() as opened:
         sessions = [opened.enter_context(closing(server.open())) for server in servers]
@@ -111,7 +111,7 @@ def unknown(call: ToolCall, servers: Sequence[Opens]) -> Reply:
     return Reply(False, json.dumps(f"There is no tool {call.name[:100]} on {', '.join(names(servers))}."))
 
 
-def padded(texts: Sequence[str], size: int) -> list[str | None]:
+def pad_observations(texts: Sequence[str], size: int) -> list[str | None]:
     """Return the recorded results of a step's calls; None for every call if any result is missing."""
     return list(texts) if len(texts) == size else [None] * size
 
@@ -124,11 +124,11 @@ def fault(one: Reply, other: Reply, recorded: str | None) -> tuple[Verdict, tupl
             for sign, reply in (("-", one), ("+", other))
         )
     if one.text != other.text:
-        return "differs", apart(one.text, other.text)
+        return "differs", list_differing_lines(one.text, other.text)
     if not one.ok:
         return "refused", (sanitize_text(one.text),)
     if recorded is not None and canonical(recorded) != canonical(one.text):
-        return "otherwise", apart(recorded, one.text)
+        return "otherwise", list_differing_lines(recorded, one.text)
     return None
 
 
@@ -141,7 +141,7 @@ def canonical(text: str) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def apart(then: str, now: str) -> tuple[str, ...]:
+def list_differing_lines(then: str, now: str) -> tuple[str, ...]:
     """Return the differing lines, "-" then and "+" now; for long texts the part around the first difference."""
     if len(then) + len(now) < LONG:
         lines = tuple(sanitize_text(line) for line in difference(then, now))

@@ -9,17 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..synthesis.dataset_folder import free, write
-from ..synthesis.manifest import Drawn, Manifest
+from ..synthesis.dataset_folder import require_free_folder, write
+from ..synthesis.manifest import DrawCounts, Manifest
 from ..trajectory import BadLine, Example, Split, UnreadableData, file_digest
 from . import bfcl, openai, when2call, xlam_irrelevance
 from .conversation import BadRow, Convert, LeftOut, example_of
-from .rows import Row, rows
+from .rows import Row, read_rows
 
 if TYPE_CHECKING:
     from ..benchmarks.contamination import Screen
 
-SHOWN = 20
+MAX_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class ImportRefused(UnreadableData):
     """A file of which nothing is imported; the message has the number of invalid lines and the first of them."""
 
     def __init__(self, path: Path, lines: list[BadLine]):
-        shown = "\n".join(map(str, lines[:SHOWN]))
-        more = f"\nand {len(lines) - SHOWN:,} more" if len(lines) > SHOWN else ""
-        told = f"{path}: nothing was imported; invalid rows: {len(lines):,}. Fix or remove them."
-        super().__init__(f"{told}\n{shown}{more}")
+        examples = "\n".join(map(str, lines[:MAX_LISTED]))
+        more = f"\nand {len(lines) - MAX_LISTED:,} more" if len(lines) > MAX_LISTED else ""
+        summary = f"{path}: nothing was imported; invalid rows: {len(lines):,}. Fix or remove them."
+        super().__init__(f"{summary}\n{examples}{more}")
         self.lines = lines
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """The examples of a file without duplicates, its number of rows, and the reasons for skipped rows."""
 
     examples: list[Example]
@@ -63,13 +63,13 @@ class Imported:
     left_out: Counter[str]
 
 
-def load(path: Path, format: Format, answers: Path | None = None, split: Split | None = None) -> Imported:
+def load(path: Path, format: Format, answers: Path | None = None, split: Split | None = None) -> ImportResult:
     """Read every row of a file as an example; `split` overrides the format's split. Raises UnreadableData, OSError."""
     convert, bad = with_answers(path, format, answers), list[BadLine]()
     found: dict[str, Example] = {}
     left_out: Counter[str] = Counter()
     number = 0
-    unit, read = rows(path)
+    unit, read = read_rows(path)
     for number, row in read:
         try:
             example = example_of(convert(row_of(row)), format.name, split)
@@ -87,7 +87,7 @@ def load(path: Path, format: Format, answers: Path | None = None, split: Split |
     if not found:
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in left_out.items())
         raise UnreadableData(f"{path}: none of its {number:,} rows can be imported: {reasons}.")
-    return Imported(list(found.values()), number, +left_out)
+    return ImportResult(list(found.values()), number, +left_out)
 
 
 def row_of(row: Row | BadLine) -> Row:
@@ -113,7 +113,7 @@ def with_answers(path: Path, format: Format, answers: Path | None) -> Convert:
 def right_answers(path: Path) -> Iterator[tuple[str, Row]]:
     """Yield the rows of a file of possible answers, by id. Raises ImportRefused, UnreadableData."""
     bad = list[BadLine]()
-    unit, read = rows(path)
+    unit, read = read_rows(path)
     for number, row in read:
         try:
             yield bfcl.id_of(found := row_of(row)), found
@@ -138,9 +138,9 @@ def make(
     """Create a dataset from an external file, with the examples that `certify` returns.
 
     `servers` has the names of the servers that `certify` uses; `screen` holds out benchmark data. Raises
-    UnreadableData, Taken unless `replacing`, and what `certify` raises.
+    UnreadableData, DatasetExistsError unless `replacing`, and what `certify` raises.
     """
-    free(folder, replacing)
+    require_free_folder(folder, replacing)
     found = load(path, format, answers, split)
     settings: dict[str, Any] = {
         "format": format.name,
@@ -151,12 +151,12 @@ def make(
     settings |= {"servers": list(servers)} if servers else {}
     examples = certify(found.examples)
     if screen:
-        examples = [screen.screened(example) for example in examples]
+        examples = [screen.screen_example(example) for example in examples]
         settings["contamination"] = screen.as_json()
 
-    def split_of(side: Split) -> tuple[list[Example], Drawn]:
+    def split_of(side: Split) -> tuple[list[Example], DrawCounts]:
         mine = [example for example in examples if example.split == side]
         left = dict(sorted(found.left_out.items())) if side == "train" else {}
-        return mine, Drawn(drawn=len(mine) + sum(left.values()), dropped=left)
+        return mine, DrawCounts(drawn=len(mine) + sum(left.values()), dropped=left)
 
     return write(folder, f"import-{format.name}", settings, 0, "", split_of, "")

@@ -15,11 +15,11 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 
 from ..curation.files import write_streamed
 from ..curation.items import contents_of
-from ..curation.rollout_dataset import ROLLOUTS, Collected
-from ..export.lines import Running, harmless
+from ..curation.rollout_dataset import ROLLOUTS, DatasetRollout
+from ..export.lines import RunningDigest, escape_formula
 from ..synthesis.manifest import Manifest
 from ..trajectory import Example, UnreadableData, dumps
-from .reader import OURS, Fault, Left, ManifestRow, ParsedRow, ReadOptions, read
+from .reader import OURS, Fault, ManifestRow, ParsedRow, ReadOptions, SkippedRow, read
 
 if TYPE_CHECKING:  # at run time this would import the benchmarks' dependencies
     from ..benchmarks.contamination import Screen
@@ -60,25 +60,25 @@ class NothingImported(UnreadableData):
     """A file from which nothing was imported; the message says why and what to do."""
 
 
-class Importing:
+class DatasetImporter:
     """One pass over a file's rows: valid rows are streamed to the dataset's files, invalid rows to a report."""
 
     def __init__(
-        self, folder: Path, asked: ReadOptions, progress: Callable[[int, int], None], screen: Screen | None = None
+        self, folder: Path, options: ReadOptions, progress: Callable[[int, int], None], screen: Screen | None = None
     ):
         """Set up the import; `progress` gets the rows and bytes read so far, `screen` holds out benchmark data."""
-        self.folder, self.asked, self.progress, self.bytes = folder, asked, progress, 0
+        self.folder, self.options, self.progress, self.bytes = folder, options, progress, 0
         self.screen = screen
-        self.outcome, self.running = Outcome(), Running()
+        self.outcome, self.running = Outcome(), RunningDigest()
         self.contents: dict[str, str] = {}  # digests by id, because a file's rows may not fit into memory
-        self.examples_kept: set[str] = set()  # ids of the rollouts' examples that were written
+        self.written_examples: set[str] = set()  # ids of the rollouts' examples that were written
 
-    def into(self, out: Path, files: Sequence[Path], settings: dict[str, Any], *, keep_good: bool) -> Manifest:
+    def import_files(self, out: Path, files: Sequence[Path], settings: dict[str, Any], *, keep_good: bool) -> Manifest:
         """Run the import. Raises NothingImported, UnreadableData, OSError, and what `progress` raises."""
         made: Manifest | None = None
         try:
-            name, left_out = f"import-{self.asked.format}", self.outcome.left_out
-            servers = fingerprint(tuple(SERVERS)) if self.asked.format == OURS else ""
+            name, left_out = f"import-{self.options.format}", self.outcome.left_out
+            servers = fingerprint(tuple(SERVERS)) if self.options.format == OURS else ""
             made = write_streamed(out, name, settings, self.examples(out, files, settings), left_out, servers=servers)
         finally:
             if made is None:
@@ -113,18 +113,18 @@ class Importing:
             attempts = stack.enter_context((out / ROLLOUTS).open("w", encoding="utf-8"))
             report = csv.writer(faults)
             report.writerow(["place", "number", "why", "begins"])
-            for one in read(files, self.asked, self.passed):
+            for one in read(files, self.options, self.count_bytes):
                 self.count()
                 if isinstance(one, Fault):
                     self.outcome.bad += 1
                     if self.outcome.bad <= MOST_FAULTS:
                         cells = (one.unit, one.number, one.reason, one.start)
-                        report.writerow([harmless(cell) for cell in cells])
-                elif isinstance(one, Left):
+                        report.writerow([escape_formula(cell) for cell in cells])
+                elif isinstance(one, SkippedRow):
                     self.outcome.left_out[one.reason] += 1
                 elif isinstance(one, ManifestRow):
                     self.outcome.told, self.outcome.rows = one.content, self.outcome.rows - 1
-                elif (made := self.fresh(one)) is not None:
+                elif (made := self.deduplicate_row(one)) is not None:
                     yield from self.store(made, attempts)
         if self.screen:
             settings["contamination"] = self.outcome.contamination = self.screen.as_json()
@@ -135,26 +135,26 @@ class Importing:
             raise UnreadableData(f"It has more than {MOST_ROWS:,} rows, which is the limit. Split the file.")
         self.progress(self.outcome.rows, self.bytes)
 
-    def passed(self, size: int) -> None:
+    def count_bytes(self, size: int) -> None:
         self.bytes += size
 
-    def fresh(self, found: ParsedRow) -> Example | Collected | None:
+    def deduplicate_row(self, found: ParsedRow) -> Example | DatasetRollout | None:
         """Return the example or rollout of a row under a unique id; None if it repeats another."""
         self.outcome.other_code += not found.same_code
         made = found.made
         says = contents_of(made) if isinstance(made, Example) else sha256(dumps(made).encode()).hexdigest()
         if self.contents.get(made.id, says) != says:
-            made = renamed(made, says)
+            made = make_id_unique(made, says)
         if made.id in self.contents:
             self.outcome.left_out[REPEATS] += 1
             return None
         self.contents[made.id] = says
         return made
 
-    def store(self, made: Example | Collected, attempts: Any) -> Iterator[Example]:
+    def store(self, made: Example | DatasetRollout, attempts: Any) -> Iterator[Example]:
         self.outcome.good += 1
         if self.screen and isinstance(made, Example):
-            made = self.screen.screened(made)
+            made = self.screen.screen_example(made)
         line = dumps(made) + "\n"
         self.running.add(made, line)
         if isinstance(made, Example):
@@ -162,12 +162,12 @@ class Importing:
             return
         self.outcome.attempts += 1
         attempts.write(line)
-        if made.example.id not in self.examples_kept:
-            self.examples_kept.add(made.example.id)
+        if made.example.id not in self.written_examples:
+            self.written_examples.add(made.example.id)
             yield made.example
 
 
-def renamed(made: Example | Collected, says: str) -> Example | Collected:
+def make_id_unique(made: Example | DatasetRollout, says: str) -> Example | DatasetRollout:
     """Return the same record under an id that includes a hash of its contents."""
     return replace(made, id=f"{made.id[:33]}-{sha256(says.encode()).hexdigest()[:6]}")
 

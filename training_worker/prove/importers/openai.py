@@ -10,17 +10,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from .conversation import BadRow, Chat, ChatMessage, Conversation, shaped, tools_of
+from .conversation import BadRow, Chat, ChatMessage, Conversation, tools_of, validate_row
 
 
-class Chatted(BaseModel):
+class ChatRow(BaseModel):
     messages: list[ChatMessage]
     tools: Any = None
 
 
 def convert(row: Mapping[str, Any]) -> Conversation:
     """Convert a row to a conversation. Raises BadRow."""
-    found = shaped(Chatted, row)
+    found = validate_row(ChatRow, row)
     if not any(message.role == "assistant" for message in found.messages):
         raise BadRow("there is no assistant message")
     return Chat().take(found.messages).conversation(tools_of(found.tools or []))

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..curation.rollout_dataset import Collected
+from ..curation.rollout_dataset import DatasetRollout
 from ..trajectory import BadLine, Example, Split, dumps
 from . import bfcl, columns, studio_export
 from .archive import rows_of
 from .conversation import BadRow, Convert, LeftOut, example_of
 from .formats import FORMATS
-from .rows import Passed, Row, nobody
+from .rows import Passed, Row, ignore_byte_count
 
 OURS, COLUMNS = "ours", "columns"
 TITLES = {
@@ -38,7 +38,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Left:
+class SkippedRow:
     """A valid row that is not imported."""
 
     number: int
@@ -50,12 +50,12 @@ class ParsedRow:
     """The example or rollout of a row; `same_code` is False if it was made with other server code."""
 
     number: int
-    made: Example | Collected
+    made: Example | DatasetRollout
     same_code: bool = True
 
     @property
     def example(self) -> Example:
-        return self.made.example if isinstance(self.made, Collected) else self.made
+        return self.made.example if isinstance(self.made, DatasetRollout) else self.made
 
 
 @dataclass(frozen=True)
@@ -79,53 +79,61 @@ class ReadOptions:
 
 
 def read(
-    files: Sequence[Path], asked: ReadOptions, passed: Passed = nobody
-) -> Iterator[Fault | Left | ParsedRow | ManifestRow]:
+    files: Sequence[Path], options: ReadOptions, passed: Passed = ignore_byte_count
+) -> Iterator[Fault | SkippedRow | ParsedRow | ManifestRow]:
     """Yield the result of each row of these files; `passed` gets the bytes of lines. Raises UnreadableData, OSError."""
     for file in files:
         unit, found = rows_of(file, passed)
         for number, row in found:
-            yield outcome(row, number, unit, asked)
+            yield outcome(row, number, unit, options)
 
 
-def outcome(row: Row | BadLine, number: int, unit: str, asked: ReadOptions) -> Fault | Left | ParsedRow | ManifestRow:
+def outcome(
+    row: Row | BadLine, number: int, unit: str, options: ReadOptions
+) -> Fault | SkippedRow | ParsedRow | ManifestRow:
     if isinstance(row, BadLine):
         return Fault(number, unit, row.reason)
     try:
-        if asked.format == OURS:
-            return own(row, number, asked)
-        return ParsedRow(number, fits(example_of(converter(row, asked)(row), asked.format, asked.split)))
+        if options.format == OURS:
+            return parse_export_row(row, number, options)
+        return ParsedRow(
+            number, require_storable(example_of(converter(row, options)(row), options.format, options.split))
+        )
     except LeftOut as reason:
-        return Left(number, str(reason))
+        return SkippedRow(number, str(reason))
     except BadRow as reason:
         return Fault(number, unit, f"{reason}.", start_of(row))
 
 
-def own(row: Row, number: int, asked: ReadOptions) -> ParsedRow | ManifestRow:
+def parse_export_row(row: Row, number: int, options: ReadOptions) -> ParsedRow | ManifestRow:
     """Parse a line of our own export. Raises BadRow."""
     if studio_export.is_manifest(row):
         return ManifestRow(str(row[studio_export.MANIFEST].get("content", "")))
     made = studio_export.read(row)
-    if asked.attempts is not None and isinstance(made, Collected) != asked.attempts:
+    if options.attempts is not None and isinstance(made, DatasetRollout) != options.attempts:
         raise BadRow("a dataset has either rollouts or demonstrations; its first valid row is of the other kind")
-    if asked.split and isinstance(made, Example):
-        made = replace(made, split=asked.split)
+    if options.split and isinstance(made, Example):
+        made = replace(made, split=options.split)
     require_text(made)
-    return ParsedRow(number, made, studio_export.replayed(fits(made.example if isinstance(made, Collected) else made)))
+    return ParsedRow(
+        number,
+        made,
+        studio_export.check_replay(require_storable(made.example if isinstance(made, DatasetRollout) else made)),
+    )
 
 
-def converter(row: Row, asked: ReadOptions) -> Convert:
-    if asked.format == COLUMNS:
-        return partial(columns.convert, mapped=asked.mapped)
-    if asked.format == "bfcl":
+def converter(row: Row, options: ReadOptions) -> Convert:
+    if options.format == COLUMNS:
+        return partial(columns.convert, mapped=options.mapped)
+    if options.format == "bfcl":
         if "ground_truth" in row:
             return partial(bfcl.convert, answers={str(row.get("id")): row})
         if "irrelevance" not in str(row.get("id")):
             raise BadRow(NO_ANSWERS)
-    return FORMATS[asked.format].convert
+    return FORMATS[options.format].convert
 
 
-def fits(example: Example) -> Example:
+def require_storable(example: Example) -> Example:
     """Return the example if it can be listed and stored. Raises BadRow."""
     called = [call.name for step in example.steps for call in step.calls]
     if odd := next((name for name in called if "," in name), None):
@@ -137,7 +145,7 @@ def fits(example: Example) -> Example:
     return example
 
 
-def require_text(made: Example | Collected) -> None:
+def require_text(made: Example | DatasetRollout) -> None:
     """Raise BadRow for text that no database can store."""
     if "\\u0000" in dumps(made):
         raise BadRow("it contains a NUL character")
@@ -163,4 +171,4 @@ def format_of(row: Row, name: str = "") -> str:
 
 def of_columns(row: Row) -> dict[str, Any]:
     """Return the columns of a row and their guessed mapping."""
-    return {"columns": list(row), "guessed": columns.guessed(list(row))}
+    return {"columns": list(row), "guessed": columns.guess_mapping(list(row))}

@@ -30,11 +30,11 @@ START, PIECE = 4096, 1 << 16  # bytes for the file type, and characters of an ar
 SPACE = re.compile(r"[ \t\r\n]*")
 
 
-def nobody(size: int) -> None:
+def ignore_byte_count(size: int) -> None:
     """Ignore the number of bytes; the default callback."""
 
 
-def rows(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
+def read_rows(path: Path, passed: Passed = ignore_byte_count) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
     """Return the unit of a row (line, item, row), and the numbered rows, from 1, with a BadLine for an invalid one.
 
     `passed` gets the bytes of each line. Raises UnreadableData and OSError, also during iteration.
@@ -46,7 +46,7 @@ def rows(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, 
     return ("item", array_rows(path)) if start.startswith(b"[") else ("line", line_rows(path, passed))
 
 
-def line_rows(path: Path, passed: Passed = nobody) -> Iterator[tuple[int, Row | BadLine]]:
+def line_rows(path: Path, passed: Passed = ignore_byte_count) -> Iterator[tuple[int, Row | BadLine]]:
     """Yield the rows of JSON Lines; blank lines are skipped."""
     with path.open("rb") as file:
         number = 0
@@ -57,7 +57,7 @@ def line_rows(path: Path, passed: Passed = nobody) -> Iterator[tuple[int, Row | 
                 yield number, BadLine(str(path), number, f"longer than {MOST_LINE:,} bytes; the rest was not read.")
                 return
             if line.strip():
-                yield number, parsed(path, number, "line", line)
+                yield number, parse_line(path, number, "line", line)
 
 
 def array_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
@@ -80,7 +80,7 @@ def array_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
                         number += 1
                         yield number, item(path, number, value)
                 except ValueError as error:
-                    text, at = more(file, text[at:], error), 0
+                    text, at = read_more_text(file, text[at:], error), 0
                     continue
                 if text[following] == "]":
                     if (text[following + 1 :] + file.read(PIECE)).strip(" \t\r\n"):
@@ -98,7 +98,7 @@ def item(path: Path, number: int, value: Any) -> Row | BadLine:
         require_text(value)
     except (ValueError, RecursionError) as error:
         return BadLine(str(path), number, f"not valid JSON ({one_line(error)}).", "item")
-    return checked(path, number, "item", value)
+    return check_row(path, number, "item", value)
 
 
 def after_space(text: str, at: int) -> int:
@@ -106,7 +106,7 @@ def after_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def more(file: TextIO, text: str, error: ValueError) -> str:
+def read_more_text(file: TextIO, text: str, error: ValueError) -> str:
     """Return the partial item with as much text again. Raises the error at the end of the file or for a long item."""
     if len(text) > MOST_LINE:
         raise ValueError(f"an item of more than {MOST_LINE:,} characters, or {one_line(error)}")
@@ -126,7 +126,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline(MOST_LINE)
             file.seek(0)
-            lines = Lines(file)
+            lines = TableLineReader(file)
             reader = csv.reader(lines, delimiter=max(",;\t", key=first.count), strict=True)
             header = next(reader, [])
             if len(header) < 2 or len(set(header)) < len(header):
@@ -139,7 +139,10 @@ def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
             for cells in reader:
                 lines.read = 0
                 if len(cells) == len(header):
-                    yield reader.line_num, checked(path, reader.line_num, "line", dict(zip(header, cells, strict=True)))
+                    yield (
+                        reader.line_num,
+                        check_row(path, reader.line_num, "line", dict(zip(header, cells, strict=True))),
+                    )
                 elif cells:
                     reason = f"{len(cells)} cells, but the header has {len(header)}."
                     yield reader.line_num, BadLine(str(path), reader.line_num, reason)
@@ -149,13 +152,13 @@ def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
         raise UnreadableData(f"It is not a valid table: {one_line(error)}.") from None
 
 
-class Lines:
+class TableLineReader:
     """An iterator over the lines of a table; `read` counts the characters of the current row. Raises UnreadableData."""
 
     def __init__(self, file: TextIO):
         self.file, self.read = file, 0
 
-    def __iter__(self) -> Lines:
+    def __iter__(self) -> TableLineReader:
         return self
 
     def __next__(self) -> str:
@@ -177,29 +180,29 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
 
 
 def decoded_here(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
-    from .decode import decoded
+    from .decode import read_parquet_rows
 
-    for number, row in enumerate(decoded(path), 1):
-        yield number, checked(path, number, "row", row)
+    for number, row in enumerate(read_parquet_rows(path), 1):
+        yield number, check_row(path, number, "row", row)
 
 
 def decoded_by_a_child(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
     size = 0
-    for number, line in enumerate(sandbox.lines(DECODER, ["rows", str(path.absolute())], MOST_LINE + 1), 1):
+    for number, line in enumerate(sandbox.stream_lines(DECODER, ["rows", str(path.absolute())], MOST_LINE + 1), 1):
         size += len(line)
         if size > MOST_PLAIN:
             raise UnreadableData(f"Its rows unpack to more than {MOST_PLAIN:,} bytes, the limit. Split the file.")
-        yield number, parsed(path, number, "row", line)
+        yield number, parse_line(path, number, "row", line)
 
 
-def parsed(path: Path, number: int, unit: str, line: bytes) -> Row | BadLine:
+def parse_line(path: Path, number: int, unit: str, line: bytes) -> Row | BadLine:
     try:
-        return checked(path, number, unit, strict(line))
+        return check_row(path, number, unit, parse_strict_json(line))
     except (ValueError, RecursionError) as error:
         return BadLine(str(path), number, f"not valid JSON ({one_line(error)}).", unit)
 
 
-def checked(path: Path, number: int, unit: str, row: Any) -> Row | BadLine:
+def check_row(path: Path, number: int, unit: str, row: Any) -> Row | BadLine:
     if not isinstance(row, dict):
         return BadLine(str(path), number, "not a JSON object.", unit)
     if wrong := wrong_columns(row):
@@ -231,7 +234,7 @@ def count_values(value: Any) -> int:
     return count
 
 
-def strict(text: str | bytes) -> Any:
+def parse_strict_json(text: str | bytes) -> Any:
     """Parse a JSON value. Raises ValueError or RecursionError, also for NaN and lone surrogates."""
     value = json.loads(text, parse_constant=refuse)
     require_text(value)

@@ -17,23 +17,23 @@ LARGEST = 2 << 20  # JSON characters of all rows together; the first row alone m
 Line = tuple[int, Row | None, str]  # number, and the row or the reason why it is invalid
 
 
-def written(unit: str, lines: Sequence[Line]) -> str:
+def serialize_sample(unit: str, lines: Sequence[Line]) -> str:
     return json.dumps({"unit": unit, "lines": lines})
 
 
 def first_rows(path: Path, folder: Path) -> tuple[str, list[tuple[int, Row | BadLine]]]:
     """Return a row's unit and the first rows of a file, cached in the folder. Raises UnreadableData, OSError."""
-    kept, refused = folder / SAMPLE, folder / REFUSED
+    sample, refused = folder / SAMPLE, folder / REFUSED
     if refused.is_file():
         raise UnreadableData(refused.read_text("utf-8"))
-    if not kept.is_file():
+    if not sample.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         try:
             sandbox.run(DECODER, ["sample", str(path.absolute()), str(folder.absolute())])
         except UnreadableData as why:
             refused.write_text(str(why), "utf-8")
             raise
-    found: Any = json.loads(kept.read_bytes())
+    found: Any = json.loads(sample.read_bytes())
     unit = str(found["unit"])
     return unit, [
         (number, BadLine(str(path), number, why, unit) if row is None else row) for number, row, why in found["lines"]

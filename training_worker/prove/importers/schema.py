@@ -30,20 +30,20 @@ class BadSchema(Exception):
 def tool_of(given: Any) -> ForeignTool:
     """Parse a tool: the function itself, or the function inside "type": "function". Raises BadSchema."""
     inner = given.get("function") if isinstance(given, dict) else None
-    told = inner if isinstance(inner, dict) else given
-    name = told.get("name") if isinstance(told, dict) else None
+    fields = inner if isinstance(inner, dict) else given
+    name = fields.get("name") if isinstance(fields, dict) else None
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
         raise BadSchema(f"a tool must have a name of 1 to {LONGEST_NAME} characters")
-    parameters = told.get("parameters") or told.get("input_schema") or {}
+    parameters = fields.get("parameters") or fields.get("input_schema") or {}
     if not isinstance(parameters, dict):
         raise BadSchema(f"the parameters of {name} are not an object")
-    outer = told.get("required")  # When2Call has it next to the parameters
-    return ForeignTool(name, text(told.get("description")), parameters_of(parameters, outer))
+    outer = fields.get("required")  # When2Call has it next to the parameters
+    return ForeignTool(name, text(fields.get("description")), parameters_of(parameters, outer))
 
 
 def parameters_of(given: dict[str, Any], outer: Any = None) -> dict[str, Any]:
     """Return the schema of a tool's arguments, always of type object."""
-    if flat(given):
+    if has_flat_parameters(given):
         required = [name for name, part in given.items() if is_required(part)]
         return {"type": "object", "properties": schemas(given), "required": required}
     found = {"properties": {}, **schema(given), "type": "object"}
@@ -51,7 +51,7 @@ def parameters_of(given: dict[str, Any], outer: Any = None) -> dict[str, Any]:
     return {**found, "required": [name for name in required if name in found["properties"]]}
 
 
-def flat(given: dict[str, Any]) -> bool:
+def has_flat_parameters(given: dict[str, Any]) -> bool:
     """Return whether the parameters are flat, as in xLAM; one may be called "type" or "properties"."""
     inside = given.get("properties")
     if isinstance(given.get("type"), str):

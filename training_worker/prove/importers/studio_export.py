@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..chat import depth
-from ..curation.rollout_dataset import Collected
+from ..curation.rollout_dataset import DatasetRollout
 from ..reward.prove_reward import COMPONENTS
 from ..synthesis.replay import CAUSES, drift_of
 from ..trajectory import Example, Rollout, loads
-from .conversation import BadRow, loaded
+from .conversation import BadRow, parse_json_value
 from .rows import DEEPEST, Row
 
 ID = re.compile(r"[-\w]{1,40}", re.ASCII)
@@ -29,19 +29,19 @@ def is_manifest(row: Row) -> bool:
     return set(row) == {MANIFEST} and isinstance(row[MANIFEST], dict)
 
 
-def read(row: Row) -> Example | Collected:
+def read(row: Row) -> Example | DatasetRollout:
     """Return the example or rollout of a row; a row of our Parquet has it as text. Raises BadRow."""
     packed = isinstance(row.get("record"), str) and "world" not in row
-    told = loaded(row["record"], "its record") if packed else row
-    if depth(told) > DEEPEST:
+    record = parse_json_value(row["record"], "its record") if packed else row
+    if depth(record) > DEEPEST:
         raise BadRow(f"its record is nested deeper than {DEEPEST} levels")
-    kind: Any = Collected if isinstance(told, dict) and "rollout" in told else Example
+    kind: Any = DatasetRollout if isinstance(record, dict) and "rollout" in record else Example
     try:
-        found: Example | Collected = loads(kind, json.dumps(told))
+        found: Example | DatasetRollout = loads(kind, json.dumps(record))
     except (ValidationError, ValueError) as error:
         raise BadRow(fault_of(error)) from None
-    example = found.example if isinstance(found, Collected) else found
-    for wrong in (*faults(example), *(faults_of(found.rollout) if isinstance(found, Collected) else ())):
+    example = found.example if isinstance(found, DatasetRollout) else found
+    for wrong in (*faults(example), *(faults_of(found.rollout) if isinstance(found, DatasetRollout) else ())):
         raise BadRow(wrong)
     for id in (found.id, example.id):
         if not ID.fullmatch(id) or id in RESERVED:
@@ -94,7 +94,7 @@ def faults_of(rollout: Rollout) -> Iterator[str]:
         yield "its reward is not a finite number"
 
 
-def replayed(example: Example) -> bool:
+def check_replay(example: Example) -> bool:
     """Return whether it replays byte for byte with unchanged server code; False if only the server code differs.
 
     Raises BadRow for an example whose replay on the current servers fails.

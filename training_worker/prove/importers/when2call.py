@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from .conversation import ABSTAINS, CALL_DUE, BadRow, Chat, ChatMessage, Conversation, LeftOut, shaped, tools_of
+from .conversation import ABSTAINS, CALL_DUE, BadRow, Chat, ChatMessage, Conversation, LeftOut, tools_of, validate_row
 
 CALLS = "<TOOLCALL>"
 
@@ -37,8 +37,8 @@ class Training(BaseModel):
 def convert(row: Mapping[str, Any]) -> Conversation:
     """Convert a row to a conversation. Raises BadRow, LeftOut."""
     if "correct_answer" in row:
-        return of_question(shaped(Question, row))
-    found = shaped(Training, row)
+        return of_question(validate_row(Question, row))
+    found = validate_row(Training, row)
     messages = [*found.messages, *([found.chosen_response] if found.chosen_response else [])]
     if messages and CALLS in messages[-1].text:
         raise LeftOut(CALL_DUE)

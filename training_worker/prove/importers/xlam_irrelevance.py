@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from .conversation import ABSTAINS, CALL_DUE, Conversation, LeftOut, loaded, shaped, tools_of
+from .conversation import ABSTAINS, CALL_DUE, Conversation, LeftOut, parse_json_value, tools_of, validate_row
 
 
 class Query(BaseModel):
@@ -21,7 +21,7 @@ class Query(BaseModel):
 
 def convert(row: Mapping[str, Any]) -> Conversation:
     """Convert a row to a conversation. Raises BadRow, LeftOut."""
-    found = shaped(Query, row)
-    if loaded(found.answers or "[]", "answers"):
+    found = validate_row(Query, row)
+    if parse_json_value(found.answers or "[]", "answers"):
         raise LeftOut(CALL_DUE)
     return Conversation(turns=(found.query,), answers=(ABSTAINS,), tools=tools_of(found.tools))

@@ -13,13 +13,13 @@ RULE = (
 )
 
 
-def fit(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     return len(name) <= LONGEST and name not in TAKEN and "  " not in name and NAME.fullmatch(name) is not None
 
 
-def fitted(name: str) -> str:
+def sanitize_name(name: str) -> str:
     """Return an external name as a valid name: invalid characters become _; "" if nothing is left."""
     name = re.sub(r"[^A-Za-z0-9_./:@%+ -]", "_", " ".join(name.split()))[:LONGEST].strip()
     name = name if re.match(r"[A-Za-z_]", name) or not name else f"_{name}"[:LONGEST].strip()
     name = f"{name}_" if name in TAKEN else name
-    return name if fit(name) else ""
+    return name if is_valid_name(name) else ""

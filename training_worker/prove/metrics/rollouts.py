@@ -23,7 +23,7 @@ def share(name: str, title: str, which: str, healthy: str) -> Metric:
     return Metric(name, title, "Rollouts", "share", f"Share of rollouts {which}.", healthy)
 
 
-def words(name: str, known: dict[str, tuple[str, str, str]]) -> tuple[str, str, str]:
+def get_metric_texts(name: str, known: dict[str, tuple[str, str, str]]) -> tuple[str, str, str]:
     """Return the title, description and healthy values of a value, generated from its name if `known` has none."""
     plain = name.replace("_", " ")
     return known.get(name, (plain.capitalize(), f"that ended by {plain}", "Near 0."))
@@ -115,6 +115,6 @@ ROLLOUTS = (
         "Examples in the pool that hardly any rollout solves.",
         "Shrinks.",
     ),
-    *(share(f"end_{name}", *words(name, ENDS)) for name in get_args(End)),
-    *(share(f"failed_{name}", *words(name, BOUNDARIES)) for name in get_args(Boundary)),
+    *(share(f"end_{name}", *get_metric_texts(name, ENDS)) for name in get_args(End)),
+    *(share(f"failed_{name}", *get_metric_texts(name, BOUNDARIES)) for name in get_args(Boundary)),
 )

@@ -68,12 +68,12 @@ def find_act(turn: UserTurn, right: TurnAct) -> TurnAct:
     """Return the policy's act in a turn whose right act is given."""
     if turn.calls and right != "ask":
         return "call"
-    if asks(turn.text):
+    if has_question(turn.text):
         return "ask"
     return "call" if turn.calls else "text"
 
 
-def asks(text: str) -> bool:
+def has_question(text: str) -> bool:
     """Return whether a text asks the user a question; offers of more help or of unrequested actions do not count."""
     return bool(questions(text))
 

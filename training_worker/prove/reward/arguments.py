@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import fsum
 
-from .matching import Matching
+from .call_matching import MatchResult
 
 
-def arguments(matching: Matching) -> float:
+def arguments(matching: MatchResult) -> float:
     """Return A = mean over matched pairs of (equal values / ground-truth arguments).
 
     Source: paper, section 3, argument values. A ground-truth call without arguments scores 1; without any pair the

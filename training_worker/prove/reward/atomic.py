@@ -7,7 +7,7 @@ from math import fsum
 
 from ..trajectory import ExecutedCall, Json, Step, ToolCall
 from .validity import LEVELS
-from .values import differing
+from .values import find_differing_keys
 
 NAME, STRUCTURE, VALUES = 0.33, 0.33, 0.34
 
@@ -45,7 +45,7 @@ def ast(expected: dict[str, Json], given: dict[str, Json]) -> float:
         structure = (len(common) / len(expected)) * (typed / len(common) if common else 0.0)
     else:
         structure = float(not given)
-    right = expected.keys() == given.keys() and not differing(expected, given)
+    right = expected.keys() == given.keys() and not find_differing_keys(expected, given)
     return NAME + STRUCTURE * structure + VALUES * right
 
 

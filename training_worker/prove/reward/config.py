@@ -72,7 +72,7 @@ class RewardConfig:
         paper = self.validity + self.coverage + self.name + self.arguments
         return (paper if self.form == "paper" else 1.0) + self.final_state
 
-    def at(self, progress: float) -> RewardConfig:
+    def interpolate_tau(self, progress: float) -> RewardConfig:
         """Return the configuration after this share of the run, 0 to 1, with tau interpolated towards `tau_end`."""
         if self.tau_end is None:
             return self

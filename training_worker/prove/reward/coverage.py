@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .matching import Matching
+from .call_matching import MatchResult
 
 
-def coverage(matching: Matching) -> float:
+def coverage(matching: MatchResult) -> float:
     """Return C = (1/|G|) sum over g of m(g) o(g), o(g) = product over edges (j, g) of [pos(j) < pos(g)].
 
     Source: paper, section 3. A parallel step's position is its last call for its successors and its first call for its
     own check.
     """
     steps = range(len(matching.sizes))
-    return sum(matching.matched(g) and matching.in_order(g) for g in steps) / len(steps)
+    return sum(matching.is_matched(g) and matching.in_order(g) for g in steps) / len(steps)

@@ -14,7 +14,7 @@ from ..synthesis.resolver import iterate_leaves
 from ..trajectory import Example, Rollout, ToolCall
 from .acts import split_turns
 from .final_state import final_state
-from .state_diff import TRUTHS_KEPT, ExampleKey, succeeded
+from .state_diff import TRUTH_CACHE_SIZE, ExampleKey, list_successful_calls
 
 Fact = tuple[str, str, Value]  # tool, name of the field, value
 
@@ -30,18 +30,18 @@ def reaches_goal(example: Example, rollout: Rollout) -> bool:
     Limits: it misses facts in forms that `find_said` does not know, such as a rounded amount or a day without its year,
     and facts stated next to a call or in another turn. Two wrong writes of right tools that cancel each other pass.
     """
-    turns, accepted = split_turns(rollout), succeeded(rollout.calls)
+    turns, accepted = split_turns(rollout), list_successful_calls(rollout.calls)
     due = count_writes(call for step in example.steps for call in step.calls)
     if rollout.end != "answered" or not turns or not turns[-1].text.strip() or count_writes(accepted) != due:
         return False
     if example.abstains:
         return True
-    told = all(
+    said = all(
         states(turn.text, fact, example.today)
         for turn, facts in zip(turns, find_due_facts(example), strict=False)
         for fact in facts
     )
-    return bool(accepted) and told and final_state(example, rollout) == 1.0
+    return bool(accepted) and said and final_state(example, rollout) == 1.0
 
 
 def count_writes(calls: Iterable[ToolCall]) -> Counter[str]:
@@ -58,7 +58,7 @@ def find_due_facts(example: Example) -> tuple[tuple[Fact, ...], ...]:
     return find_facts_by_key(ExampleKey(example))
 
 
-@lru_cache(maxsize=TRUTHS_KEPT)
+@lru_cache(maxsize=TRUTH_CACHE_SIZE)
 def find_facts_by_key(key: ExampleKey) -> tuple[tuple[Fact, ...], ...]:
     example, found = key.example, []
     for turn, answer in enumerate(example.answers):

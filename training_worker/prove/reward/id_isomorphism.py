@@ -29,7 +29,7 @@ class Row(NamedTuple):
     parts: list[str]
 
 
-def created(changes: Changes) -> set[str]:
+def collect_new_ids(changes: Changes) -> set[str]:
     """Return the generated ids of new rows."""
     return {
         id
@@ -44,27 +44,27 @@ def signature(tables: Mapping[str, Table[Any, Any]], changes: Changes, foreign: 
 
     `foreign` has the new ids of other servers, whose rows are compared there.
     """
-    new, rows = created(changes), list[Row]()
+    new, rows = collect_new_ids(changes), list[Row]()
     for name, changed in changes.items():
         to_json = adapter(tables[name].about.kind).dump_json
         for id, (_, after) in changed.items():
             text = to_json(after).decode() if after is not None else "removed"
             rows.append(Row(name, id, id in new, ID.split(text)))
-    colours = refined(rows, new, dict.fromkeys(foreign, "elsewhere"))
+    colours = refine_colours(rows, new, dict.fromkeys(foreign, "elsewhere"))
     return digest(*sorted(render(row, colours) for row in rows))
 
 
-def refined(rows: Sequence[Row], new: Set[str], given: Mapping[str, str]) -> dict[str, str]:
+def refine_colours(rows: Sequence[Row], new: Set[str], given: Mapping[str, str]) -> dict[str, str]:
     """Return a colour for every new id, in addition to those given; each round only refines the previous colours."""
     colours, classes = {**given, **dict.fromkeys(new, "")}, 0
     while classes < len(new):
-        told = [render(row, colours | {row.id: OWN} if row.new else colours) for row in rows]
+        texts = [render(row, colours | {row.id: OWN} if row.new else colours) for row in rows]
         spoken_of: dict[str, list[str]] = {id: [] for id in new}
-        for row, text in zip(rows, told, strict=True):
+        for row, text in zip(rows, texts, strict=True):
             for place, id in enumerate(row.parts[1::2]):
                 if id in new and id != row.id:
                     spoken_of[id].append(f"{place} {text}")
-        made = zip(rows, told, strict=True)
+        made = zip(rows, texts, strict=True)
         fresh = {row.id: digest(text, *sorted(spoken_of[row.id])) for row, text in made if row.new}
         colours = {**given, **fresh}
         before, classes = classes, len(set(fresh.values()))

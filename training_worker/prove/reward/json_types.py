@@ -26,14 +26,14 @@ def compatible(value: Json, schema: Any, root: Any, seen: frozenset[str] = NONE)
         return schema is not False
     if not (of_type(value, schema.get("type", ())) and complete(value, schema.get("required", ()))):
         return False
-    if not COMBINING.isdisjoint(schema) and not combined(value, schema, root, seen):
+    if not COMBINING.isdisjoint(schema) and not matches_combined_schemas(value, schema, root, seen):
         return False
     if isinstance(value, dict | list):
         return all(compatible(part, inner, root) for part, inner in parts(value, schema))
     return True
 
 
-def combined(value: Json, schema: dict[str, Any], root: Any, seen: frozenset[str]) -> bool:
+def matches_combined_schemas(value: Json, schema: dict[str, Any], root: Any, seen: frozenset[str]) -> bool:
     """Return whether a value matches allOf, $ref, anyOf and oneOf of a schema."""
     together = list(schema.get("allOf", ()))
     reference = schema.get("$ref")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..trajectory import ExecutedCall, Step
 
 
-def name(steps: Sequence[Step], calls: Sequence[ExecutedCall]) -> float:
+def score_names(steps: Sequence[Step], calls: Sequence[ExecutedCall]) -> float:
     """Return M = |{c in C : name(c) in names(G)}| / N (paper, section 3, name); 0 without calls."""
     wanted = names(steps)
     return sum(made.call.name in wanted for made in calls) / len(calls) if calls else 0.0

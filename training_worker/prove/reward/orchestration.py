@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 
 from ..trajectory import ExecutedCall, Step
-from .matching import predecessors
+from .call_matching import predecessors
 
 
 def orchestration(steps: Sequence[Step], edges: Iterable[tuple[int, int]], calls: Sequence[ExecutedCall]) -> float:

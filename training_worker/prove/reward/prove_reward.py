@@ -8,11 +8,11 @@ from math import fsum
 from ..trajectory import Evidence, ExecutedCall, Reward, Step
 from .abstention import abstains, abstention
 from .arguments import arguments
+from .call_matching import MatchResult, match
 from .config import RewardConfig
 from .coverage import coverage
 from .efficiency import efficiency
-from .matching import Matching, match
-from .name import name, names
+from .name import names, score_names
 from .presets import PAPER
 from .validity import validity
 
@@ -34,7 +34,7 @@ def score(
         return Reward(total=abstention(calls), abstention=True, evidence=explain(steps, calls, matching))
     v, c = validity(calls), coverage(matching)
     f = efficiency(len(calls), sum(matching.sizes), weights.alpha, weights.beta)
-    m, a = name(steps, calls), arguments(matching)
+    m, a = score_names(steps, calls), arguments(matching)
     return Reward(
         total=fsum(getattr(weights, part) * value for part, value in zip(COMPONENTS, (v, c, f, m, a), strict=True)),
         validity=v,
@@ -43,11 +43,11 @@ def score(
         name=m,
         arguments=a,
         evidence=explain(steps, calls, matching),
-        missed_steps=tuple(g for g in range(len(steps)) if not matching.matched(g)),
+        missed_steps=tuple(g for g in range(len(steps)) if not matching.is_matched(g)),
     )
 
 
-def explain(steps: Sequence[Step], calls: Sequence[ExecutedCall], matching: Matching) -> tuple[Evidence, ...]:
+def explain(steps: Sequence[Step], calls: Sequence[ExecutedCall], matching: MatchResult) -> tuple[Evidence, ...]:
     """Return the evidence for every model call: its matched step and its scores."""
     wanted = names(steps)
     pairs = {pair.position: pair for pair in matching.pairs}

@@ -20,13 +20,13 @@ def provenance(example: Example, rollout: Rollout) -> float:
     tool's schema with its enum values and defaults. Booleans and null need no source. Lists and objects count value by
     value. The rule is the same as for the values of the ground truth.
     """
-    shown = said_before(rollout)
+    texts = said_before(rollout)
     values = grounds = 0
     for made in rollout.calls:
         known = in_schema(made.call.name, example.enums_stripped)
-        text = shown[made.turn] if made.turn < len(shown) else shown[-1]
+        text = texts[made.turn] if made.turn < len(texts) else texts[-1]
         for name, given in (made.call.arguments or {}).items():
-            for value in map(plain, single(given)):
+            for value in map(convert_integral_float, single(given)):
                 values += 1
                 grounds += (
                     value is None
@@ -37,7 +37,7 @@ def provenance(example: Example, rollout: Rollout) -> float:
     return grounds / values if values else 1.0
 
 
-def plain(value: Json) -> Json:
+def convert_integral_float(value: Json) -> Json:
     """Return a whole float as an integer, as in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

@@ -60,7 +60,7 @@ def form_total(example: Example, rollout: Rollout, config: RewardConfig, paper: 
         case "paper":
             return paper.total, {}
         case "graduated":
-            return graduated(example, rollout)
+            return score_graduated(example, rollout)
         case "trace_state":
             return trace_state(example, rollout, config.tau)
         case "final_state":
@@ -68,7 +68,7 @@ def form_total(example: Example, rollout: Rollout, config: RewardConfig, paper: 
             return match_, {"final_state": match_}
 
 
-def graduated(example: Example, rollout: Rollout) -> tuple[float, Terms]:
+def score_graduated(example: Example, rollout: Rollout) -> tuple[float, Terms]:
     """Return R = 0.5 atomic + 0.5 orchestration (arXiv 2603.24709), and its terms."""
     terms = {
         "atomic": atomic(example.steps, rollout.calls),

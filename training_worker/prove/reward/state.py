@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..trajectory import Example, Rollout
-from .state_diff import Outcome, Unreplayable, outcome, succeeded, truth_of
+from .state_diff import Outcome, Unreplayable, list_successful_calls, outcome, truth_of
 
 
 def state(example: Example, rollout: Rollout) -> float:
@@ -15,7 +15,7 @@ def state(example: Example, rollout: Rollout) -> float:
     """
     if rollout.digest and rollout.digest == example.digests[-1]:
         return 1.0
-    truth, calls = truth_of(example), succeeded(rollout.calls)
+    truth, calls = truth_of(example), list_successful_calls(rollout.calls)
     if truth.still is not None:
         try:
             return share(truth.still, outcome(example.world, calls), truth.called)

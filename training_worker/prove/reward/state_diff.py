@@ -17,10 +17,10 @@ from mcp_servers.kit import Session, State
 from mcp_servers.world import World
 
 from ..trajectory import Example, ExecutedCall, ToolCall, UnreadableData, WorldRef
-from .id_isomorphism import created, signature
+from .id_isomorphism import collect_new_ids, signature
 from .validity import LEVELS
 
-TRUTHS_KEPT = 4096
+TRUTH_CACHE_SIZE = 4096
 States = dict[str, State]
 
 
@@ -72,7 +72,7 @@ class ExampleKey:
         return isinstance(other, ExampleKey) and self.key == other.key
 
 
-@lru_cache(maxsize=TRUTHS_KEPT)
+@lru_cache(maxsize=TRUTH_CACHE_SIZE)
 def _truth(key: ExampleKey) -> Truth:
     example = key.example
     calls = [call for step in example.steps for call in step.calls]
@@ -89,7 +89,7 @@ def forget_truths() -> None:
     _truth.cache_clear()
 
 
-def succeeded(calls: Iterable[ExecutedCall]) -> list[ToolCall]:
+def list_successful_calls(calls: Iterable[ExecutedCall]) -> list[ToolCall]:
     """Return the calls that succeeded."""
     return [made.call for made in calls if made.level == LEVELS]
 
@@ -100,9 +100,9 @@ def outcome(where: WorldRef, calls: Sequence[ToolCall], *, ticking: bool = False
     changed = {
         name: (state, changes)
         for name, state in states.items()
-        if (changes := state.changes_since(opening(where, name)))
+        if (changes := state.changes_since(get_initial_state(where, name)))
     }
-    ids = {name: created(changes) for name, (_, changes) in changed.items()}
+    ids = {name: collect_new_ids(changes) for name, (_, changes) in changed.items()}
     everything = frozenset[str]().union(*ids.values())
     return Outcome(
         {
@@ -113,7 +113,7 @@ def outcome(where: WorldRef, calls: Sequence[ToolCall], *, ticking: bool = False
     )
 
 
-def opening(where: WorldRef, server: str) -> Any:
+def get_initial_state(where: WorldRef, server: str) -> Any:
     return SERVERS[server].open(where.seed, where.size).state
 
 
@@ -123,7 +123,7 @@ def run_still(where: WorldRef, calls: Iterable[ToolCall]) -> States:
     for call in calls:
         server, tool = TOOLS[call.name]
         if tool.writes:
-            before = states.get(server.name) or opening(where, server.name)
+            before = states.get(server.name) or get_initial_state(where, server.name)
             session: Session[Any] = Session.start(server, before)
             if not session.call(call.name, call.arguments or {}).ok:
                 raise Unreplayable(refusal(call))

@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from ..trajectory import Example, ExecutedCall, Reward, Step, ToolCall
 from .prove_reward import score
-from .values import differing
+from .values import find_differing_keys
 
 MOST = {"validity": 1.0, "coverage": 1.0, "efficiency": 0.0, "name": 1.0, "arguments": 1.0}
 EQUAL = 1e-6  # tolerance for rounding
@@ -17,10 +17,12 @@ MOST_TRUTHS = 64  # combinations of alternatives that are tried for a rollout
 
 def is_success(reward: Reward) -> bool:
     """Return whether every component is at its maximum, also with alternatives, or whether it abstained correctly."""
-    return reward.accepted or succeeded(reward.total, reward.abstention, {name: getattr(reward, name) for name in MOST})
+    return reward.accepted or is_success_from_summary(
+        reward.total, reward.abstention, {name: getattr(reward, name) for name in MOST}
+    )
 
 
-def succeeded(total: float | None, abstention: bool, components: Mapping[str, float | None]) -> bool:
+def is_success_from_summary(total: float | None, abstention: bool, components: Mapping[str, float | None]) -> bool:
     """Return success from a rollout's summary; total and components are None after a failure outside the policy."""
     if abstention:
         return total is not None and total >= 1 - EQUAL
@@ -64,4 +66,6 @@ def drop_repeated(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
 def is_made(call: ToolCall, calls: Sequence[ExecutedCall]) -> bool:
     """Return whether a call, possibly with further arguments, is among the calls of a rollout."""
     arguments = call.arguments or {}
-    return any(one.call.name == call.name and not differing(arguments, one.call.arguments or {}) for one in calls)
+    return any(
+        one.call.name == call.name and not find_differing_keys(arguments, one.call.arguments or {}) for one in calls
+    )

@@ -19,28 +19,32 @@ def trace(steps: Sequence[Step], calls: Sequence[ExecutedCall], dont_care: Conta
     """
     run = [made.call for made in calls if made.level]
     due = [call for step in steps for call in step.calls]
-    return float(assign([[place for place, made in enumerate(run) if does(made, truth, dont_care)] for truth in due]))
+    return float(
+        assign(
+            [[place for place, made in enumerate(run) if matches_ground_truth(made, truth, dont_care)] for truth in due]
+        )
+    )
 
 
-def does(made: ToolCall, truth: ToolCall, dont_care: Container[str]) -> bool:
+def matches_ground_truth(made: ToolCall, truth: ToolCall, dont_care: Container[str]) -> bool:
     """Return whether a call has the ground truth's name and all arguments that matter, possibly with others."""
     given = made.arguments
     return (
         made.name == truth.name
         and given is not None
         and all(
-            key in given and (same(value, given[key]) or holds(value, dont_care))
+            key in given and (is_nearly_equal(value, given[key]) or contains_id(value, dont_care))
             for key, value in (truth.arguments or {}).items()
         )
     )
 
 
-def same(a: Json, b: Json) -> bool:
+def is_nearly_equal(a: Json, b: Json) -> bool:
     """Return whether two values are equal as JSON, with numbers within 1e-6."""
     if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(map(is_nearly_equal, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
+        return a.keys() == b.keys() and all(is_nearly_equal(value, b[key]) for key, value in a.items())
     return equal(a, b) or (is_finite(a) and is_finite(b) and abs(Fraction(a) - Fraction(b)) <= TOLERANCE)
 
 
@@ -48,10 +52,10 @@ def is_finite(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and finite(value)
 
 
-def holds(value: Json, ids: Container[str]) -> bool:
+def contains_id(value: Json, ids: Container[str]) -> bool:
     """Return whether the value is one of these ids or contains one at any depth."""
     if isinstance(value, list | dict):
-        return any(holds(part, ids) for part in (value.values() if isinstance(value, dict) else value))
+        return any(contains_id(part, ids) for part in (value.values() if isinstance(value, dict) else value))
     return isinstance(value, str) and value in ids
 
 

@@ -23,17 +23,17 @@ def equal(a: Json, b: Json) -> bool:
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, str) and isinstance(b, str):
-        return a == b or meaning(a) == meaning(b)
+        return a == b or normalize_text(a) == normalize_text(b)
     if isinstance(a, int | float) and isinstance(b, int | float):
         return close(a, b)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(equal, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and not differing(a, b)
+        return a.keys() == b.keys() and not find_differing_keys(a, b)
     return a is None and b is None
 
 
-def meaning(text: str) -> str | datetime:
+def normalize_text(text: str) -> str | datetime:
     """Return the meaning of a string: the instant of a date-time, or the text in NFC and stripped."""
     text = normalize("NFC", text).strip()
     return instant_of(text) or text
@@ -56,6 +56,6 @@ def finite(number: float) -> bool:
     return isinstance(number, int) or math.isfinite(number)
 
 
-def differing(expected: Mapping[str, Json], given: Mapping[str, Json]) -> tuple[str, ...]:
+def find_differing_keys(expected: Mapping[str, Json], given: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the expected keys that are absent or have another value, in the expected order."""
     return tuple(key for key, value in expected.items() if key not in given or not equal(value, given[key]))

@@ -9,19 +9,19 @@ import os
 import sys
 from pathlib import Path
 
-from .storage import VARIABLE, StorageFailed, configured
-from .uploader import bring, pending
+from .storage import VARIABLE, StorageFailed, get_storage
+from .uploader import bring, list_pending_files
 
 
 def main() -> int:
     """Upload all pending files; return 0, or 1 after printing the error."""
     data = Path(os.environ.get("PROVE_DATA") or "data")
     try:
-        storage = configured()
+        storage = get_storage()
         if storage is None:
             raise StorageFailed(f"{VARIABLE} is not set: rollouts stay in the folders of their runs.")
         for folder in sorted(data.glob("jobs/*/out/rollouts")):
-            if waiting := len(pending(folder)):
+            if waiting := len(list_pending_files(folder)):
                 bring(folder, storage / folder.parent.parent.name / "rollouts")
                 print(f"{folder}: {waiting} file{'s' * (waiting > 1)} uploaded")
     except StorageFailed as error:

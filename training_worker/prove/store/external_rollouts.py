@@ -78,9 +78,9 @@ def read_records_before(file: Path, first: int) -> list[RolloutRecord]:
 
 def advantages(attempts: Sequence[Attempt]) -> list[float | None]:
     """Return the logged advantages; if there are none, each reward minus the mean of its group."""
-    told, rewards = [one.advantage for one in attempts], [one.reward for one in attempts if one.reward is not None]
-    if any(each is not None for each in told) or len(rewards) < len(attempts):
-        return told
+    logged, rewards = [one.advantage for one in attempts], [one.reward for one in attempts if one.reward is not None]
+    if any(each is not None for each in logged) or len(rewards) < len(attempts):
+        return logged
     mean = fmean(rewards)
     return [reward - mean for reward in rewards]
 
@@ -90,5 +90,5 @@ def name_of(prompt: Sequence[Message]) -> str:
     text = prompt[-1].content if prompt else ""
     known = unicodedata.normalize("NFKD", text[: 2 * LONGEST_WORDS]).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", "-", known)[:LONGEST_WORDS].strip("-") or "prompt"
-    whole = "\0".join(f"{each.role}\0{each.content}" for each in prompt)
-    return f"{words}-{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    joined = "\0".join(f"{each.role}\0{each.content}" for each in prompt)
+    return f"{words}-{hashlib.sha256(joined.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -73,7 +73,7 @@ class RolloutFolder:
             "bytes": file.stat().st_size,
             "tokens": tokens.name if tokens.is_file() else "",
             "tokens_digest": file_digest(tokens) if tokens.is_file() else "",
-            "groups": [describe_group(members) for members in grouped(read_summaries(file))],
+            "groups": [describe_group(members) for members in group_summaries(read_summaries(file))],
         }
 
     def steps(self) -> list[int]:
@@ -113,7 +113,7 @@ def read_one(store: Files, step: int, index: int) -> Rollout | None:
     return read_rollout(file, index)
 
 
-def grouped(summaries: Sequence[Summary]) -> list[list[Summary]]:
+def group_summaries(summaries: Sequence[Summary]) -> list[list[Summary]]:
     """Return the rollouts of a step by group, in order."""
     found: dict[int, list[Summary]] = {}
     for one in summaries:

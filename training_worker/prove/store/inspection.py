@@ -14,7 +14,7 @@ from ... import sandbox
 from ..trajectory import UnreadableData
 from . import steps, tokens
 from .folder import step_of
-from .parquet import reading
+from .parquet import open_parquet
 
 INSPECTION = "training_worker.prove.store.inspection"
 MOST_BYTES = 256 << 20  # of all columns, decoded
@@ -31,7 +31,7 @@ def decode(path: Path) -> None:
     """Decode every column, a few rows in memory at a time. Raises UnreadableData, MemoryError."""
     known = {field.name: field.type for field in (*steps.SCHEMA, *tokens.SCHEMA)}
     size = 0
-    with reading(path) as file:
+    with open_parquet(path) as file:
         for field in file.schema_arrow:
             if known.get(field.name) != field.type:
                 raise UnreadableData(f"Its column {field.name[:80]!r} ({field.type}) is not one of a rollout file.")

@@ -47,7 +47,7 @@ def write(path: Path, table: pa.Table, rows: int, dictionary: Sequence[str] = ()
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[pq.ParquetFile]:
+def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     """Open a file for reading. Raises DamagedFile, FileNotFoundError."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -56,7 +56,7 @@ def reading(path: Path) -> Iterator[pq.ParquetFile]:
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError) as error:
-        raise damaged(path, str(error)) from error
+        raise build_damage_error(path, str(error)) from error
 
 
 def require_bounded(path: Path, metadata: Any) -> None:
@@ -66,12 +66,12 @@ def require_bounded(path: Path, metadata: Any) -> None:
     """
     size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
     if metadata.num_rows > MOST_ROWS or metadata.num_columns > MOST_COLUMNS or size > MOST_BYTES:
-        told = f"{metadata.num_rows:,} rows, {metadata.num_columns:,} columns and {size:,} bytes"
+        declared = f"{metadata.num_rows:,} rows, {metadata.num_columns:,} columns and {size:,} bytes"
         most = f"{MOST_ROWS:,}, {MOST_COLUMNS:,} and {MOST_BYTES:,}"
-        raise damaged(path, f"it declares {told}; the limits are {most}")
+        raise build_damage_error(path, f"it declares {declared}; the limits are {most}")
 
 
-def damaged(path: Path, why: str) -> DamagedFile:
+def build_damage_error(path: Path, why: str) -> DamagedFile:
     size = path.stat().st_size if path.exists() else 0
     reason = why.replace(str(path), path.name).strip().splitlines()[0][:200] if why.strip() else "not readable"
     return DamagedFile(

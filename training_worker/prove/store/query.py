@@ -14,7 +14,7 @@ from .record import COMPONENTS, Summary
 from .steps import SHORT, columns_of, read_short, summary_of
 
 BESIDE = ("prompt_tokens", "completion_tokens", "seconds", "truncated", "terms")
-SHOWN = tuple(name for name in SHORT.names if name not in BESIDE)
+DEFAULT_COLUMNS = tuple(name for name in SHORT.names if name not in BESIDE)
 ORDERS = ("index", "reward", "advantage", "calls", "failed_calls", "model_tokens", *COMPONENTS)
 
 
@@ -46,12 +46,12 @@ class StepTable:
         self.table = table
 
     @classmethod
-    def read(cls, path: Path, *, whole: bool = True) -> StepTable:
+    def read(cls, path: Path, *, every_column: bool = True) -> StepTable:
         """Read all columns, or only those that a page shows. Raises DamagedFile, FileNotFoundError."""
-        return cls(read_short(path, SHORT.names if whole else SHOWN))
+        return cls(read_short(path, SHORT.names if every_column else DEFAULT_COLUMNS))
 
     @classmethod
-    def of(cls, summaries: list[Summary]) -> StepTable:
+    def from_summaries(cls, summaries: list[Summary]) -> StepTable:
         return cls(pa.table(columns_of(summaries), SHORT))
 
     def __len__(self) -> int:
@@ -61,23 +61,23 @@ class StepTable:
         """Return a column's values; all None if an older file lacks the column."""
         return self.table[name].to_pylist() if name in self.table.column_names else [None] * len(self)
 
-    def that(self, asked: RolloutFilter) -> StepTable:
+    def filter_rollouts(self, wanted: RolloutFilter) -> StepTable:
         """Return the rollouts that match the filter, in order."""
         table = self.table
         for name, holds, bound in (
-            ("reward", pc.greater_equal, asked.low),
-            ("reward", pc.less_equal, asked.high),
-            (asked.component, pc.less, asked.below if asked.component else None),
-            ("end", pc.equal, asked.end or None),
-            ("example", pc.equal, asked.example or None),
+            ("reward", pc.greater_equal, wanted.low),
+            ("reward", pc.less_equal, wanted.high),
+            (wanted.component, pc.less, wanted.below if wanted.component else None),
+            ("end", pc.equal, wanted.end or None),
+            ("example", pc.equal, wanted.example or None),
         ):
             if bound is not None:
                 if name not in table.column_names:
                     return StepTable(table.slice(0, 0))
                 table = table.filter(holds(table[name], bound))
-        return StepTable(calling(table, asked.tool, asked.outcome))
+        return StepTable(filter_by_call(table, wanted.tool, wanted.outcome))
 
-    def ordered(self, by: str, falling: bool = False) -> StepTable:
+    def sort_rows(self, by: str, falling: bool = False) -> StepTable:
         """Sort by one of ORDERS, rollouts without a value last in both directions, ties by index."""
         if by not in self.table.column_names:
             return self
@@ -88,11 +88,11 @@ class StepTable:
     def of_groups(self, numbers: list[int]) -> StepTable:
         return StepTable(self.table.filter(pc.is_in(self.table["group"], pa.array(numbers, pa.int32()))))
 
-    def rows(self, start: int = 0, count: int | None = None) -> list[Summary]:
+    def list_summaries(self, start: int = 0, count: int | None = None) -> list[Summary]:
         return [summary_of(row) for row in self.table.slice(start, count).to_pylist()]
 
 
-def calling(table: pa.Table, tool: str, outcome: str) -> pa.Table:
+def filter_by_call(table: pa.Table, tool: str, outcome: str) -> pa.Table:
     """Return the rows with a call of this tool and this outcome."""
     wanted = {name: value for name, value in (("tools", tool), ("outcomes", outcome)) if value}
     if not wanted:

@@ -16,17 +16,18 @@ from pydantic import ValidationError
 
 from ..outcomes import Outcome, outcomes
 from ..trajectory import Message, Rollout, adapter
-from .parquet import damaged, reading, row_of, write
+from .parquet import build_damage_error, open_parquet, row_of, write
 from .record import COMPONENTS, RolloutRecord, Summary, summarise
 
 ROWS = 64  # of a row group
+# fields of Summary that are not stored as a plain column
 BESIDE = (
     "components",
     "tools",
     "levels",
     "terms",
     "outcomes",
-)  # fields of Summary that are not stored as a plain column
+)
 TYPES = {
     "index": pa.int32(),
     "group": pa.int32(),
@@ -89,20 +90,20 @@ def read_summaries(path: Path) -> list[Summary]:
 
 def read_short(path: Path, names: Sequence[str] = SHORT.names) -> pa.Table:
     """Read some columns of a step; an older file may lack some of them. Raises DamagedFile, FileNotFoundError."""
-    with reading(path) as file:
+    with open_parquet(path) as file:
         known = set(file.schema_arrow.names)
         return file.read(columns=[name for name in names if name in known], use_threads=False)
 
 
 def summary_of(row: Mapping[str, Any]) -> Summary:
-    told = row.get("outcomes")
+    outcomes = row.get("outcomes")
     return Summary(
         **{name: row[name] for name in PLAIN if name in row},
         tools=tuple(row["tools"]),
         levels=tuple(row["levels"]),
         components={name: row[name] for name in COMPONENTS if name in row},
         terms=dict(row.get("terms") or ()),
-        outcomes=None if told is None else tuple(told),
+        outcomes=None if outcomes is None else tuple(outcomes),
     )
 
 
@@ -111,9 +112,9 @@ def read_outcomes(path: Path) -> list[tuple[Outcome, ...]]:
 
     Raises DamagedFile, FileNotFoundError.
     """
-    told = read_short(path, ["outcomes"])
-    if told.column_names:
-        return [tuple(each) for each in told["outcomes"].to_pylist()]
+    table = read_short(path, ["outcomes"])
+    if table.column_names:
+        return [tuple(each) for each in table["outcomes"].to_pylist()]
     return [outcomes(rollout) for rollout in read_step(path, transcripts=False)]
 
 
@@ -123,7 +124,7 @@ def read_span(path: Path, first: int, count: int) -> list[Rollout]:
     Only their row groups are read. Raises DamagedFile, FileNotFoundError.
     """
     found: list[Rollout] = []
-    with reading(path) as file:
+    with open_parquet(path) as file:
         before = 0
         for number in range(file.metadata.num_row_groups):
             rows = file.metadata.row_group(number).num_rows
@@ -137,7 +138,7 @@ def read_span(path: Path, first: int, count: int) -> list[Rollout]:
 
 def read_rollout(path: Path, index: int) -> Rollout | None:
     """Return one rollout of a step, counted from 1; None past the end. Raises DamagedFile, FileNotFoundError."""
-    with reading(path) as file:
+    with open_parquet(path) as file:
         row = row_of(file, index - 1, list(TEXT)) if index > 0 else None
     return rollout_of(path, row["record"], row["transcript"]) if row else None
 
@@ -147,7 +148,7 @@ def read_step(path: Path, transcripts: bool = True) -> Iterator[Rollout]:
 
     Raises DamagedFile, FileNotFoundError.
     """
-    with reading(path) as file:
+    with open_parquet(path) as file:
         for number in range(file.metadata.num_row_groups):
             table = file.read_row_group(number, columns=list(TEXT) if transcripts else ["record"])
             records = table["record"].to_pylist()
@@ -160,5 +161,5 @@ def rollout_of(path: Path, record: str, transcript: str) -> Rollout:
     try:
         found: Rollout = adapter(Rollout).validate_json(f'{record[:-1]},"transcript":{transcript}}}')
     except ValidationError as error:
-        raise damaged(path, f"a rollout in it cannot be read ({error.error_count()} errors)") from error
+        raise build_damage_error(path, f"a rollout in it cannot be read ({error.error_count()} errors)") from error
     return found

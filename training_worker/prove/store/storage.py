@@ -30,7 +30,7 @@ class Storage:
         self.url = url.rstrip("/")
 
     def __truediv__(self, name: str) -> Storage:
-        return Storage(f"{self.url}/{checked(name)}")
+        return Storage(f"{self.url}/{require_safe_name(name)}")
 
     @property
     def named(self) -> str:
@@ -39,7 +39,7 @@ class Storage:
 
     def put(self, name: str, data: bytes) -> None:
         """Store a file atomically, replacing one of the same name. Raises StorageFailed."""
-        partial = f"{checked(name)}.partial"
+        partial = f"{require_safe_name(name)}.partial"
         with self.connect() as (files, folder):
             files.makedirs(folder, exist_ok=True)
             files.pipe_file(f"{folder}/{partial}", data)
@@ -47,7 +47,7 @@ class Storage:
 
     def get(self, name: str) -> bytes:
         """Return the content of a file. Raises StorageFailed, FileNotFoundError."""
-        checked(name)
+        require_safe_name(name)
         with self.connect() as (files, folder):
             return bytes(files.cat_file(f"{folder}/{name}"))
 
@@ -62,7 +62,7 @@ class Storage:
 
     def remove(self, name: str) -> None:
         """Remove a file if it exists. Raises StorageFailed."""
-        checked(name)
+        require_safe_name(name)
         with suppress(FileNotFoundError), self.connect() as (files, folder):
             files.rm_file(f"{folder}/{name}")
 
@@ -80,19 +80,19 @@ class Storage:
         except FileNotFoundError:
             raise
         except ImportError as error:
-            raise StorageFailed(self.missing(error)) from error
+            raise StorageFailed(self.describe_missing_package(error)) from error
         except Exception as error:  # each protocol has its own exceptions, not all of them OSError
             why = f"{type(error).__name__}: {error}"
             raise StorageFailed(f"The storage {self.named} did not answer ({why}).") from error
 
-    def missing(self, error: ImportError) -> str:
+    def describe_missing_package(self, error: ImportError) -> str:
         protocol = self.url.partition("://")[0]
         package = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}.get(protocol, "")
         what = f"the package {package}" if package else f"a package ({error})"
         return f"{VARIABLE} is {self.named}: install {what} to use {protocol}:// URLs."
 
 
-def configured(url: str | None = None) -> Storage | None:
+def get_storage(url: str | None = None) -> Storage | None:
     """Return the storage of this URL, by default of PROVE_STORAGE; None if rollouts stay in their run's folder.
 
     Raises StorageFailed for an invalid URL, and if the package for its protocol is missing.
@@ -108,11 +108,11 @@ def configured(url: str | None = None) -> Storage | None:
     try:
         fsspec.get_filesystem_class(protocol)
     except ImportError as error:
-        raise StorageFailed(storage.missing(error)) from error
+        raise StorageFailed(storage.describe_missing_package(error)) from error
     return storage
 
 
-def checked(name: str) -> str:
+def require_safe_name(name: str) -> str:
     """Return the name if it cannot lead out of the folder. Raises ValueError."""
     if not SAFE.fullmatch(name):
         raise ValueError(f"not a valid file or folder name in the storage: {name!r}")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from .parquet import damaged, reading, row_of, write
+from .parquet import build_damage_error, open_parquet, row_of, write
 from .record import RolloutRecord
 
 ROWS = 16  # of a row group
@@ -68,15 +68,15 @@ def write_tokens(path: Path, rollouts: Sequence[RolloutRecord], piece: Callable[
 
 def read_tokens(path: Path, index: int) -> TokenRow | None:
     """Return the tokens of one rollout, counted from 1; None past the end. Raises DamagedFile, FileNotFoundError."""
-    with reading(path) as file:
+    with open_parquet(path) as file:
         columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
         row = row_of(file, index - 1, columns) if index > 0 else None
-        told = (file.schema_arrow.metadata or {}).get(PIECES)
+        stored = (file.schema_arrow.metadata or {}).get(PIECES)
     if row is None:
         return None
-    if told is None:
-        raise damaged(path, "it has no texts for its tokens")
-    pieces: dict[str, str] = json.loads(told)
+    if stored is None:
+        raise build_damage_error(path, "it has no texts for its tokens")
+    pieces: dict[str, str] = json.loads(stored)
     trained = row.get("advantages") or [None] * len(row["completion_ids"])
     spoken = zip(row["completion_ids"], row["env_mask"], row["logprobs"], trained, strict=True)
     return TokenRow(

@@ -21,7 +21,7 @@ PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds between retries while
 
 
 @dataclass(frozen=True)
-class News:
+class UploadStatus:
     """The upload status: the number of waiting files, and the last error."""
 
     waiting: int
@@ -39,15 +39,15 @@ class Courier(threading.Thread):
         self.folder, self.storage, self.rewound, self.pauses = folder, storage, rewound, pauses
         self.state = threading.Condition()
         self.wanted, self.busy, self.ending, self.failures = True, False, False, 0
-        self.news = News(0)
+        self.news = UploadStatus(0)
 
-    def nudge(self) -> None:
+    def notify_new_files(self) -> None:
         """Notify the thread of new files in the folder."""
         with self.state:
             self.wanted = True
             self.state.notify_all()
 
-    def finish(self, patience: float) -> News:
+    def finish(self, patience: float) -> UploadStatus:
         """Wait until all files are uploaded, at most `patience` seconds, and end the thread."""
         with self.state:
             self.failures = 0  # retry immediately
@@ -85,36 +85,36 @@ class Courier(threading.Thread):
             error = str(failure)
         except OSError as failure:  # a local disk error: a file could not be read, or its upload not recorded
             error = f"{failure.filename or self.folder}: {failure.strerror or failure}."
-        waiting = len(pending(self.folder))
+        waiting = len(list_pending_files(self.folder))
         with self.state:
             self.busy, self.failures = False, self.failures + 1 if error else 0
-            self.news = News(waiting, error)
+            self.news = UploadStatus(waiting, error)
             self.state.notify_all()
 
 
 def bring(folder: Path, storage: Storage) -> None:
     """Upload every waiting file, and remove token files that are no longer kept. Raises StorageFailed."""
-    for name in pending(folder):
+    for name in list_pending_files(folder):
         try:
             data, digest = (folder / name).read_bytes(), file_digest(folder / name)
         except FileNotFoundError:
             continue  # tokens of a step that is no longer the last one
         storage.put(name, data)
         note(folder, name, digest)
-    for name, digest in brought(folder).items():
+    for name, digest in load_uploaded_digests(folder).items():
         if digest and name.startswith("tokens-") and not (folder / name).exists():
             storage.remove(name)
             note(folder, name, "")
 
 
-def pending(folder: Path) -> list[str]:
+def list_pending_files(folder: Path) -> list[str]:
     """Return the files of the folder whose current version is not in the storage, by step."""
-    known = brought(folder)
+    known = load_uploaded_digests(folder)
     names = [file.name for file in folder.glob("*.parquet") if step_of(file.name) is not None]
-    return sorted((name for name in names if changed(folder / name, known)), key=lambda name: (step_of(name), name))
+    return sorted((name for name in names if has_changed(folder / name, known)), key=lambda name: (step_of(name), name))
 
 
-def changed(file: Path, known: dict[str, str]) -> bool:
+def has_changed(file: Path, known: dict[str, str]) -> bool:
     try:
         return known.get(file.name) != file_digest(file)
     except FileNotFoundError:
@@ -128,7 +128,7 @@ def remove_void(folder: Path, storage: Storage, rewound: int) -> None:
             storage.remove(name)
 
 
-def brought(folder: Path) -> dict[str, str]:
+def load_uploaded_digests(folder: Path) -> dict[str, str]:
     """Return the digest of the last upload by file name; "" for removed files. Truncated lines are ignored."""
     found: dict[str, str] = {}
     if (folder / BROUGHT).is_file():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcp_servers.catalogue import SERVERS
 
-from ...terminal import counted
+from ...terminal import show_count_bar
 from ..graph import build
 from ..trajectory import write_lines
 from .conversation import Recipe
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"unknown server {unknown[0]!r}; known servers: {', '.join(SERVERS)}")
     recipe = Recipe(options.seed, knobs=replace(TINY, most=options.candidates))
 
-    with counted("conversations") as progress:
+    with show_count_bar("conversations") as progress:
         examples, report = synthesize(options.count, options.split, build(servers=servers), recipe, progress)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     write_lines(options.out, examples)

@@ -15,9 +15,9 @@ from mcp_servers.world import World
 from ..explicit_edges import as_taken
 from ..provenance import single, word
 from ..result_schema import Row, rows_in
-from ..reward.values import differing
+from ..reward.values import find_differing_keys
 from ..trajectory import Alternative, Example, Json, ToolCall
-from .resolver import ObservedLeaf, Origin, describe_parameter, resolve, unresolved
+from .resolver import ObservedLeaf, Origin, describe_parameter, list_unresolved_values, resolve
 
 MOST_CALLS = 40  # run per example
 MOST_ALTERNATIVES = 6  # per look-up
@@ -141,14 +141,16 @@ def search(example: Example, lookup: Lookup, world: World, most: int) -> Iterato
         text = show(world, other, lookup.taken)
         if text is None or not lookup.numbers <= set(collect_numbers(list(rows_in(other.name, json.loads(text))))):
             continue
-        if not unresolved(swap(example, lookup.place, other, text)):
+        if not list_unresolved_values(swap(example, lookup.place, other, text)):
             passed.append(other)
             yield Alternative(*lookup.place, other)
 
 
 def is_covered(call: ToolCall, others: Sequence[ToolCall]) -> bool:
     """Return whether a call equals one of some others or adds arguments to it, so that it matches that one."""
-    return any(one.name == call.name and not differing(one.arguments or {}, call.arguments or {}) for one in others)
+    return any(
+        one.name == call.name and not find_differing_keys(one.arguments or {}, call.arguments or {}) for one in others
+    )
 
 
 def show(world: World, call: ToolCall, values: Collection[Json]) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from itertools import combinations
 
-from ..provenance import says
+from ..provenance import contains_value
 from ..trajectory import Example, Json
 from .comparisons import measures
 from .quality import parse
@@ -29,16 +29,16 @@ def unproven_numbers(example: Example) -> list[str]:
 
 def find_unproven(example: Example, turn: int, answer: Utterance) -> Iterator[Number]:
     """Yield the unproven numbers, written in digits, in the text that ends a user turn."""
-    shown = [parse(text) for text in list_observations(example, turn)]
+    results = [parse(text) for text in list_observations(example, turn)]
     used: list[Json] = [call.arguments for step in example.steps if step.turn <= turn for call in step.calls]
-    leaves = [value for one in (*shown, *used) for _, value in iterate_leaves(one)]
+    leaves = [value for one in (*results, *used) for _, value in iterate_leaves(one)]
     amounts = {abs(Decimal(str(value))) for value in leaves if type(value) in (int, float)}
-    amounts |= {Decimal(length) for one in shown for length in list_lengths(one)}
+    amounts |= {Decimal(length) for one in results for length in list_lengths(one)}
     said = " ".join((*example.turns[: turn + 1], *(value for value in leaves if isinstance(value, str))))
     named = {abs(one.amount) for one in answer.numbers}
     for one in answer.numbers:
         amount, digits = abs(one.amount), re.sub(r"[^\d.,]", "", answer.original[one.start : one.end])
-        if not digits or {amount, amount * 100} & amounts or says(said, digits):
+        if not digits or {amount, amount * 100} & amounts or contains_value(said, digits):
             continue
         if not any(amount in (sum(parts), sum(parts) / 100) for parts in list_addends(example, turn, named)):
             yield one

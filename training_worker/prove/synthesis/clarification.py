@@ -60,7 +60,7 @@ RESTATEMENTS = (
 
 def draw_sort(knobs: Knobs, seed: int, split: Split, index: int) -> Sort:
     """Return the sort of the conversation of an index, for the kind missing_function."""
-    return Draw("sort", seed, split, index).weighted(tuple(knobs.sorts), tuple(knobs.sorts.values()))
+    return Draw("sort", seed, split, index).choose_weighted(tuple(knobs.sorts), tuple(knobs.sorts.values()))
 
 
 class Clarification(Dialogue):
@@ -91,18 +91,18 @@ class Clarification(Dialogue):
     def script(self) -> list[ScriptedTurn]:
         if self.task.sort not in ("arrives", "partly"):
             return super().script()
-        turns = self.arriving() if self.task.sort == "arrives" else self.declining_one()
+        turns = self.build_arrival_turns() if self.task.sort == "arrives" else self.declining_one()
         if sum(bool(move.calls) for turn in turns for move in turn.moves) + len(turns) > self.knobs.steps + max(
             self.knobs.turns
         ):
             raise NothingFits("The wishes take more steps than a rollout may.")
         return turns
 
-    def arriving(self) -> list[ScriptedTurn]:
+    def build_arrival_turns(self) -> list[ScriptedTurn]:
         """Return turns in which a wish is declined, before the last turn, and served in the next turn."""
         wishes, numbers, turns = self.plan.wishes, dict[int, int](), list[ScriptedTurn]()
         at = self.hide(range(len(wishes)))
-        count = self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values()))
+        count = self.draw.choose_weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values()))
         own = self.required_cuts()
         rest = [cut for cut in range(1, len(wishes)) if cut not in own]
         cuts = sorted([*own, *self.draw.sample(rest, max(0, max(count - 2, len(wishes) > MOST_WISHES) - len(own)))])
@@ -111,9 +111,11 @@ class Clarification(Dialogue):
         arrival = Arrival(len(turns), (wishes[at].tool,))
         self.task = replace(self.task, arrivals=(arrival,))
         for group in split(at, len(wishes), [cut for cut in cuts if cut > at]):
-            asked = [wishes[one] for one in group]
-            words = self.return_to(asked) if group[0] == at else self.sentence(asked, opening=False)
-            turns.append(ScriptedTurn(words, [*self.moves_for(group, numbers), Move(text=self.closing(group))]))
+            due = [wishes[one] for one in group]
+            words = self.return_to(due) if group[0] == at else self.sentence(due, opening=False)
+            turns.append(
+                ScriptedTurn(words, [*self.moves_for(group, numbers), Move(text=self.write_closing_text(group))])
+            )
         return turns
 
     def declining_one(self) -> list[ScriptedTurn]:
@@ -130,19 +132,19 @@ class Clarification(Dialogue):
         served = [one for one in group if one != at]
         moves = self.moves_for(served, numbers)
         if at not in group:
-            return ScriptedTurn(words, [*moves, Move(text=self.closing(served))])
+            return ScriptedTurn(words, [*moves, Move(text=self.write_closing_text(served))])
         text = self.cannot(self.plan.wishes[at])
         if served:
             text = closing_text([self.reports(served), text], self.manner)
         return ScriptedTurn(words, [*moves, Move(text=text)], declines=True)
 
-    def return_to(self, asked: Sequence[Wish]) -> str:
+    def return_to(self, due: Sequence[Wish]) -> str:
         """Return the user's text when the tool of the first of some wishes, which was declined, has arrived."""
-        if asked[0].phrase[:1].islower() and self.manner.chance(RESTATED):
-            words = self.manner.choice(RESTATEMENTS).format(self.request(asked[0], 0, False, None))
+        if due[0].phrase[:1].islower() and self.manner.chance(RESTATED):
+            words = self.manner.choice(RESTATEMENTS).format(self.request(due[0], 0, False, None))
         else:
             words = self.manner.choice(RETURNS)
-        return " ".join([words, *(self.request(one, at, False, None) for at, one in enumerate(asked[1:], 1))])
+        return " ".join([words, *(self.request(one, at, False, None) for at, one in enumerate(due[1:], 1))])
 
     def hide(self, positions: Sequence[int]) -> int:
         """Take the tool of one of some wishes from the candidates; return its position. Raises NothingFits."""
@@ -152,8 +154,8 @@ class Clarification(Dialogue):
             raise NothingFits("There is no wish whose tool could be hidden.")
         own = [one for one in fitting if wishes[one].tool == self.task.chain[0]]
         self.hidden = self.draw.choice(own if own and self.draw.chance(ABOUT) else fitting)
-        shown = tuple(name for name in self.task.candidates if name != wishes[self.hidden].tool)
-        self.task = replace(self.task, candidates=self.shortened(shown, {call.tool for call in self.plan.calls}))
+        candidates = tuple(name for name in self.task.candidates if name != wishes[self.hidden].tool)
+        self.task = replace(self.task, candidates=self.limit_tools(candidates, {call.tool for call in self.plan.calls}))
         return self.hidden
 
 

@@ -21,17 +21,17 @@ FIRST_TURNS, GRAM = 1_000, 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class DatasetStats:
     """Counts of a dataset's training split.
 
-    `kept` is the share of draws that became a conversation; means are per chain. `distinct` is the share of distinct
-    4-grams of words in 1,000 first turns, `commonest` the share of the most common first turn with values masked.
+    `accepted` is the share of draws that became a conversation; means are per chain. `distinct` is the share of
+    distinct 4-grams of words in 1,000 first turns, `commonest` that of the most common first turn with values masked.
     """
 
     recipe: str
     teacher: str
     conversations: int
-    kept: float
+    accepted: float
     steps: float
     turns: float
     words: float
@@ -43,17 +43,17 @@ class Measured:
     commonest: float
 
 
-def measure(folder: Path) -> Measured:
+def measure(folder: Path) -> DatasetStats:
     """Measure a dataset's training split. Raises what `dataset_folder.read` and `read_lines` raise."""
     manifest = read(folder)
     part = manifest.splits["train"]
     examples = list(read_lines(Example, folder / "train.jsonl"))
     chains = [example for example in examples if not example.abstains]
-    return Measured(
+    return DatasetStats(
         recipe=manifest.recipe,
         teacher=manifest.teacher,
         conversations=len(examples),
-        kept=len(examples) / max(part.drawn, 1),
+        accepted=len(examples) / max(part.drawn, 1),
         steps=mean(len(example.steps) for example in chains),
         turns=mean(len(example.turns) for example in chains),
         words=mean(len(turn.split()) for example in chains for turn in example.turns),
@@ -81,7 +81,7 @@ def distinct(texts: Iterable[str], size: int = GRAM) -> float:
     return len(set(groups)) / len(groups) if groups else 0.0
 
 
-def masked(example: Example) -> str:
+def mask_first_turn(example: Example) -> str:
     """Return the first turn with its world's values masked: those of its calls, and words with a digit."""
     text = example.turns[0]
     values = {
@@ -98,10 +98,10 @@ def masked(example: Example) -> str:
 
 def commonest(examples: Sequence[Example]) -> float:
     """Return the share of the most common masked first turn; 0 for no examples."""
-    counts = Counter(map(masked, examples))
+    counts = Counter(map(mask_first_turn, examples))
     return counts.most_common(1)[0][1] / len(examples) if examples else 0.0
 
 
-def rows(measured: Sequence[Measured]) -> list[list[object]]:
+def build_comparison_rows(measured: Sequence[DatasetStats]) -> list[list[object]]:
     """Return a row for each measure, with a column for each dataset."""
-    return [[one.name, *(getattr(each, one.name) for each in measured)] for one in fields(Measured)]
+    return [[one.name, *(getattr(each, one.name) for each in measured)] for one in fields(DatasetStats)]

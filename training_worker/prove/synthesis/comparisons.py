@@ -16,7 +16,7 @@ from ..speech import conjunction, forms, phrases_for, rank
 from .exchange import find_another
 from .plan import Comparison, PlannedCall, Referent, Wish
 from .referents import NAMED, Description
-from .replies import addressed, sentence
+from .replies import convert_to_second_person, sentence
 
 if TYPE_CHECKING:
     from .goals import Planner
@@ -78,20 +78,20 @@ def measures(tool: str) -> Mapping[str, MeasurePhrases]:
 
 def compare(planner: Planner, wish: Wish) -> None:
     """Turn a wish about several entities into one for a sum or a winner, where a number of each is shown."""
-    draw, shown = planner.draw, measures(wish.tool)
+    draw, measurable = planner.draw, measures(wish.tool)
     if not wish.each or wish.arguments.keys() != wish.referents.keys():
         return
-    fields = [name for name in shown if values(planner.calls, wish, name)]
+    fields = [name for name in measurable if values(planner.calls, wish, name)]
     if not fields:
         return
     name = draw.choice(fields)
-    numbers, adds = values(planner.calls, wish, name), shown[name].sum and draw.chance(SUMS)
+    numbers, adds = values(planner.calls, wish, name), measurable[name].sum and draw.chance(SUMS)
     ends: dict[Literal["most", "least"], int] = {"most": max(numbers), "least": min(numbers)}
     kinds = [kind for kind, best in ends.items() if numbers.count(best) == 1]
     if not adds and not kinds:
         return
     wish.comparison = Comparison(name, "sum" if adds else draw.choice(kinds))
-    wish.phrase, parameter = question(shown[name], wish, draw), next(iter(wish.referents))
+    wish.phrase, parameter = question(measurable[name], wish, draw), next(iter(wish.referents))
     texts = [one.description.text for one in wish.each.values()]
     wish.words = {parameter: conjunction(texts), "any": conjunction(texts, "or")}
     planner.features.add("sum" if adds else "comparison")
@@ -201,7 +201,7 @@ def verdict(calls: Sequence[PlannedCall], wish: Wish, draw: Draw) -> str:
     numbers = [json.loads(calls[at].text)[name] for at in wish.calls]
     currency = str(json.loads(calls[wish.calls[0]].text).get("currency") or calls[wish.calls[0]].currency)
     said = [forms(phrases, name, number, currency=currency)[0] for number in numbers]
-    entities = [addressed(one.description.text) for one in wish.each.values()]
+    entities = [convert_to_second_person(one.description.text) for one in wish.each.values()]
     items = [f"{value} for {entity}" for value, entity in zip(said, entities, strict=True)]
     if kind == "sum":
         total = forms(phrases, name, sum(numbers), currency=currency)[0]

@@ -18,15 +18,15 @@ from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .alternatives import find_alternatives
 from .answer_numbers import unproven_numbers
 from .clarification import Clarification, draw_sort
+from .decline_proof import EXHAUSTED, SERVED, UNSEARCHABLE, Unsearchable, search_for_plan
 from .dependence import is_dependent, with_edges
 from .dialogue import Dialogue
 from .endpoint import Endpoint
 from .knobs import Knobs, draw_kind, draw_servers, draw_toolset
 from .language_model import write_texts
 from .sampler import NothingFits, StepRefused
-from .state_machine import Lesson, Stuck, Task, hold
+from .state_machine import Lesson, Stuck, Task, run_conversation
 from .teachers import endpoint
-from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE, Unsearchable, search_for_plan
 from .validate import Rejected, validate
 
 FEWEST_STEPS = 2  # per chain
@@ -60,16 +60,16 @@ class Recipe:
     def world(self, split: Split, index: int, trial: int) -> int:
         """Return the seed of the world for this trial of a conversation."""
         first = self.seed * WORLDS_PER_DATASET + (FIRST_HELD_OUT_SEED if split == "held_out" else 0)
-        shared = self.shared(split)
+        shared = self.count_shared_worlds(split)
         return first + ((index + trial) % shared if shared else index * TRIES + trial)
 
-    def shared(self, split: Split) -> int:
+    def count_shared_worlds(self, split: Split) -> int:
         """Return how many worlds the conversations of a split share, or 0."""
         return self.held_out_worlds if split == "held_out" else self.worlds
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ConversationRequest:
     """The specification of a draw: its index and split, the tool it is about, and kind and level (kind None: drawn)."""
 
     index: int
@@ -100,13 +100,13 @@ def make(
     tools, knobs = list(graph), recipe.knobs
     spread = SPREAD if len(tools) % SPREAD else 1
     about = target or tools[index * spread % len(tools)]
-    level = Draw("level", recipe.seed, split, index).weighted(tuple(knobs.levels), tuple(knobs.levels.values()))
+    level = Draw("level", recipe.seed, split, index).choose_weighted(tuple(knobs.levels), tuple(knobs.levels.values()))
     for trial in range(TRIES):
-        asked = Wanted(index, split, about, kind, level if kind in (None, "chain") else "complete")
+        wanted = ConversationRequest(index, split, about, kind, level if kind in (None, "chain") else "complete")
         if trial >= TRIES // 3:
-            asked = replace(asked, level="complete")
+            wanted = replace(wanted, level="complete")
         try:
-            example = converse(asked, trial, graph, recipe)
+            example = converse(wanted, trial, graph, recipe)
         except (NothingFits, StepRefused, Rejected, Stuck) as reason:
             dropped.append(f"{type(reason).__name__}: {reason}")
         else:
@@ -114,17 +114,17 @@ def make(
     return None, dropped
 
 
-def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
+def converse(wanted: ConversationRequest, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
     """Plan, run and validate one conversation. Raises NothingFits, StepRefused, Rejected or Stuck."""
-    key = (recipe.seed, asked.split, asked.index, trial)
+    key = (recipe.seed, wanted.split, wanted.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
-    kind = asked.kind or draw_kind(knobs, draw)
-    sort, size = draw_sort(knobs, recipe.seed, asked.split, asked.index), recipe.size
-    level: Level = asked.level if kind == "chain" else "complete"
+    kind = wanted.kind or draw_kind(knobs, draw)
+    sort, size = draw_sort(knobs, recipe.seed, wanted.split, wanted.index), recipe.size
+    level: Level = wanted.level if kind == "chain" else "complete"
     if kind == "missing_function":
         level = "missing" if sort == "asked" else level
         size = "small" if sort == "looked_up" else size  # there, more lists have a single entity
-    chain = tuple(graph.graph.get("chain", (asked.about,)))
+    chain = tuple(graph.graph.get("chain", (wanted.about,)))
     about = chain[-1]
     task = Task(kind, chain if kind == "chain" else (about,), (), level, manner.choice(knobs.personas), sort)
     own = servers_of(chain) if len(chain) > 1 else draw_servers(graph, about, knobs, draw)
@@ -132,19 +132,19 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Ex
     if not candidates:
         raise NothingFits(f"No tool is left to offer besides {about}.")
     servers = servers_of((*candidates, *(name for name in graph if TOOLS[name][0].name in own)))
-    world = World.open(recipe.world(asked.split, asked.index, trial), servers, size)
+    world = World.open(recipe.world(wanted.split, wanted.index, trial), servers, size)
     task = replace(task, candidates=candidates)
     lesson = Lesson(task, graph, world, knobs, draw, manner, own)
     teacher = Clarification(lesson) if kind == "missing_function" else Dialogue(lesson)
     if teacher.hidden is not None:
         require_unserved(world, teacher, graph, teacher.hidden)
-    talk = hold(teacher, world)
+    talk = run_conversation(teacher, world)
     if task.abstains == bool(talk.steps):
         raise Rejected(f"{len(talk.steps)} steps were made where {'none is' if task.abstains else 'some are'} due.")
     example = Example(
-        id=f"{asked.split}-{recipe.seed}-{asked.index:06d}",
+        id=f"{wanted.split}-{recipe.seed}-{wanted.index:06d}",
         kind=kind,
-        split=asked.split,
+        split=wanted.split,
         world=WorldRef(world.seed, servers, size),
         turns=tuple(talk.turns),
         steps=tuple(talk.steps),
@@ -191,9 +191,9 @@ def require_unserved(world: World, teacher: Dialogue, graph: nx.DiGraph, positio
     calls = teacher.plan.calls
     hidden = next((call for call in calls if call.wish == position % len(teacher.plan.wishes)), None)
     if hidden and not hidden.writes:
-        told = [{*values_in(json.loads(call.text))} for call in calls[: calls.index(hidden)]]
+        results = [{*values_in(json.loads(call.text))} for call in calls[: calls.index(hidden)]]
         wanted = {*values_in(json.loads(hidden.text))}
-        if any(len(wanted & one) >= KNOWN * len(wanted) for one in told):
+        if any(len(wanted & one) >= KNOWN * len(wanted) for one in results):
             raise Rejected(f"{SERVED}: an earlier observation.")
     try:
         found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph, position)

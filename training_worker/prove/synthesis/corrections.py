@@ -14,9 +14,9 @@ from mcp_servers.kit.phrases import slots
 from ..explicit_edges import as_taken
 from ..provenance import instant_of, is_date
 from ..speech import forms, phrases_for
-from .goals import Planner, rounded
+from .decline_proof import effect
+from .goals import Planner, round_number
 from .plan import PlannedCall, Referent, Wish
-from .unserved import effect
 
 CORRECTED = 0.7  # share of correctable writes that are corrected
 STEPS = (10_000, 5_000, 1_000, 500, 100, 50, 10, 5)
@@ -76,8 +76,8 @@ def correct(planner: Planner) -> bool:
     plain = call.writes and wish.calls == [len(planner.calls) - 1] and not wish.condition
     if not plain or not wish.referents or "correction" in planner.features or not planner.draw.chance(CORRECTED):
         return False
-    for name, kind in planner.draw.shuffled(list(correctable(planner.wishes))):
-        new = another(TOOLS[wish.tool][1], name, kind, wish.arguments[name], planner)
+    for name, kind in planner.draw.shuffle_items(list(correctable(planner.wishes))):
+        new = choose_other_value(TOOLS[wish.tool][1], name, kind, wish.arguments[name], planner)
         ways = forms(phrases_for(wish.tool), name, new, planner.today, call.currency) if new is not None else ()
         for one in changes(planner, wish, name, new) if ways else ():
             if works(call, one, planner):
@@ -126,7 +126,7 @@ def examples(tool: Tool, name: str) -> list[Any]:
     return [one for part in (schema, *schema.get("anyOf", ())) for one in part.get("examples", ())]
 
 
-def another(tool: Tool, name: str, kind: str, old: Any, planner: Planner) -> Any:
+def choose_other_value(tool: Tool, name: str, kind: str, old: Any, planner: Planner) -> Any:
     """Return another plausible value of the same kind; None where there is none."""
     draw = planner.draw
     if kind == "number":
@@ -146,7 +146,7 @@ def another_number(old: int) -> list[Any]:
     if old < 10:
         return [one for one in (old - 2, old - 1, old + 1, old + 2) if one > 0]
     step = next((step for step in STEPS if old % step == 0 and old >= 4 * step), 1)
-    near = [rounded(old * factor) if step == 1 else round(old * factor / step) * step for factor in FACTORS]
+    near = [round_number(old * factor) if step == 1 else round(old * factor / step) * step for factor in FACTORS]
     return [one for one in dict.fromkeys(near) if one not in (0, old)]
 
 
@@ -164,9 +164,9 @@ def changes(planner: Planner, wish: Wish, name: str, new: Any) -> Iterator[Corre
     The same tool comes first, then the tools of its server that take the parameter for the entity just created.
     """
     yield Correction(name, new, wish.tool, wish.arguments | {name: new}, wish.referents)
-    made = {one.type: one for kind in sorted(planner.sightings) for one in planner.created(kind)}
+    made = {one.type: one for kind in sorted(planner.sightings) for one in planner.list_created_entities(kind)}
     last = len(planner.calls) - 1
-    for other in planner.draw.shuffled(planner.names):
+    for other in planner.draw.shuffle_items(planner.names):
         server, tool = TOOLS[other]
         if not tool.writes or other == wish.tool or server is not TOOLS[wish.tool][0] or name not in tool.taken:
             continue

@@ -16,7 +16,7 @@ from ..trajectory import Example, Kind, Split
 from .conversation import Recipe
 from .dedup import distinct
 from .shards import SIZE, Draws, Result, Task
-from .worker_pool import Ask, Crew, nobody
+from .worker_pool import Ask, Crew, request_no_shard
 
 ENOUGH = 25  # conversations that should use each tool
 FOR_EACH = 6  # draws about a tool for each conversation that it lacks
@@ -30,17 +30,17 @@ Watch = Callable[[Sequence[Result]], None]  # gets results as they arrive, in an
 
 @dataclass
 class Report:
-    """Statistics of the draws: how many were made and kept, why others were dropped, which tools and lengths occur.
+    """Statistics of the draws: how many were made and accepted, why others were dropped, which tools and lengths occur.
 
-    `wanted` is the requested number of conversations, `asked` the number of draws for it.
+    `wanted` is the requested number of conversations, `draws` the number of draws for it.
     """
 
     wanted: int = 0
-    asked: int = 0
+    draws: int = 0
     made: int = 0
     distinct: int = 0
-    kept: int = 0
-    kept_by_name_alone: int = 0
+    accepted: int = 0
+    accepted_by_name_alone: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     tools: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -53,21 +53,21 @@ class Report:
 
     def shortfall(self) -> str:
         """Return why there are fewer conversations than requested; "" where there are enough."""
-        if self.kept >= self.wanted:
+        if self.accepted >= self.wanted:
             return ""
         reasons = "; ".join(f"{reason} ({count:,} times)" for reason, count in self.dropped.most_common(3))
         repeats = self.made - self.distinct
         why = [f"{repeats:,} repeated another"] * bool(repeats) + [f"dropped: {reasons}"] * bool(reasons)
         return (
-            f"{self.kept:,} of {self.wanted:,} conversations could be made, from {self.asked:,} draws"
+            f"{self.accepted:,} of {self.wanted:,} conversations could be made, from {self.draws:,} draws"
             f"{' (' + '; '.join(why) + ')' if why else ''}."
         )
 
-    def tell_of(self, made: list[Example], kept: list[Example]) -> None:
-        """Count the examples made and kept."""
-        self.made, self.kept = len(made), len(kept)
-        self.kept_by_name_alone = sum(1 for _ in distinct(made, names_only=True))
-        for example in kept:
+    def tell_of(self, made: list[Example], chosen: list[Example]) -> None:
+        """Count the examples made and accepted."""
+        self.made, self.accepted = len(made), len(chosen)
+        self.accepted_by_name_alone = sum(1 for _ in distinct(made, names_only=True))
+        for example in chosen:
             self.kinds[example.kind] += 1
             self.lengths[len(example.steps)] += 1
             self.tools.update(call.name for step in example.steps for call in step.calls)
@@ -91,7 +91,7 @@ def synthesize(
     progress: Progress = lambda done, total: None,
     processes: int | None = None,
     folder: Path | None = None,
-    ask: Ask = nobody,
+    ask: Ask = request_no_shard,
     *,
     about: Sequence[str] = (),
     watch: Watch = lambda fresh: None,
@@ -107,27 +107,27 @@ def synthesize(
     report, seen, barren = Report(wanted=count), 0, 0
     made, unlike = list[Example](), list[Example]()
 
-    def tell(fresh: Sequence[Result]) -> None:
+    def report_progress(fresh: Sequence[Result]) -> None:
         nonlocal seen
         seen += len(fresh)
         watch(fresh)
         progress(min(seen, count), count)
 
-    with Crew(Draws(graph, recipe, split), folder, enough(processes, count), ask) as crew:
-        while len(unlike) < count and barren < 2 and report.asked < DRAWS * count:
-            lacking = count - len(unlike) + (SPARE if report.asked else 0)
-            numbers = range(report.asked, report.asked + lacking)
-            report.asked += lacking
-            made += report.take(crew.draw([(index, None, in_turn(about, index)) for index in numbers], tell))
+    with Crew(Draws(graph, recipe, split), folder, count_useful_processes(processes, count), ask) as crew:
+        while len(unlike) < count and barren < 2 and report.draws < DRAWS * count:
+            lacking = count - len(unlike) + (SPARE if report.draws else 0)
+            numbers = range(report.draws, report.draws + lacking)
+            report.draws += lacking
+            made += report.take(crew.draw([(index, None, in_turn(about, index)) for index in numbers], report_progress))
             before, unlike = len(unlike), list(distinct(made))
             barren = 0 if len(unlike) > before else barren + 1
-    kept = unlike[:count]
-    report.tell_of(made, kept)
+    chosen = unlike[:count]
+    report.tell_of(made, chosen)
     report.distinct = len(unlike)
-    return kept, report
+    return chosen, report
 
 
-def enough(processes: int | None, count: int) -> int:
+def count_useful_processes(processes: int | None, count: int) -> int:
     """Return how many processes the first round of `count` draws keeps busy, at most `processes` (one per core)."""
     return max(1, min(processes or os.cpu_count() or 1, ceil(count / SIZE)))
 
@@ -144,7 +144,7 @@ def assemble(
     progress: Progress = lambda done, total: None,
     processes: int | None = None,
     folder: Path | None = None,
-    ask: Ask = nobody,
+    ask: Ask = request_no_shard,
     watch: Watch = lambda fresh: None,
 ) -> tuple[list[Example], Report]:
     """Return the wanted number of validated, distinct conversations of each kind, in the order of their index.
@@ -153,48 +153,51 @@ def assemble(
     helpers make the others. Raises CannotBeMet when two rounds in a row bring nothing that is missing.
     """
     barren, tally = 0, Tally(wanted, progress)
-    report, made, kept = Report(), list[Example](), list[Example]()
+    report, made, chosen = Report(), list[Example](), list[Example]()
     missing, unlike = dict(wanted), list[Example]()
-    with Crew(Draws(graph, recipe, split), folder, enough(processes, sum(wanted.values())), ask) as crew:
+    with Crew(
+        Draws(graph, recipe, split), folder, count_useful_processes(processes, sum(wanted.values())), ask
+    ) as crew:
         while any(missing.values()):
             lacking = {
-                kind: count + (SPARE if kept else -(count // RESERVE)) for kind, count in missing.items() if count
+                kind: count + (SPARE if chosen else -(count // RESERVE)) for kind, count in missing.items() if count
             }
-            about = rare(kept, list(graph)) if kept and not barren else []  # after a round without progress, any tool
-            tasks = mixed(lacking, report.asked, about)
-            report.asked += len(tasks)
+            # after a round without progress, any tool
+            about = rare(chosen, list(graph)) if chosen and not barren else []
+            tasks = interleave_tasks(lacking, report.draws, about)
+            report.draws += len(tasks)
             made += report.take(crew.draw(tasks, tally.of_round(missing, watch)))
             unlike = list(distinct(made))
-            before, kept = len(kept), first_of_each(unlike, wanted)
-            counts = Counter(example.kind for example in kept)
+            before, chosen = len(chosen), first_of_each(unlike, wanted)
+            counts = Counter(example.kind for example in chosen)
             missing = {kind: count - counts[kind] for kind, count in wanted.items()}
-            barren = barren + 1 if len(kept) == before else 0
+            barren = barren + 1 if len(chosen) == before else 0
             if barren == 2:
                 raise CannotBeMet(missing, report)
-    progress(len(kept), len(kept))
-    report.tell_of(made, kept)
+    progress(len(chosen), len(chosen))
+    report.tell_of(made, chosen)
     report.distinct = len(unlike)
-    return kept, report
+    return chosen, report
 
 
 class Tally:
     """Progress reports on the wanted conversations; they never decrease, and reach the total only at the end."""
 
     def __init__(self, wanted: Mapping[Kind, int], progress: Progress):
-        self.total, self.progress, self.told = sum(wanted.values()), progress, 0
+        self.total, self.progress, self.reported = sum(wanted.values()), progress, 0
 
     def of_round(self, missing: Mapping[Kind, int], watch: Watch) -> Watch:
         """Return a callback that counts a round's results towards the missing ones, before duplicates are known."""
         before, brought = self.total - sum(missing.values()), Counter[Kind]()
 
-        def tell(fresh: Sequence[Result]) -> None:
+        def count_results(fresh: Sequence[Result]) -> None:
             watch(fresh)
             brought.update(one.example.kind for one in fresh if one.example)
             there = before + sum(min(count, missing[kind]) for kind, count in brought.items())
-            self.told = max(self.told, min(there, self.total - 1))
-            self.progress(self.told, self.total)
+            self.reported = max(self.reported, min(there, self.total - 1))
+            self.progress(self.reported, self.total)
 
-        return tell
+        return count_results
 
 
 class CannotBeMet(Exception):
@@ -204,12 +207,12 @@ class CannotBeMet(Exception):
         lacking = ", ".join(f"{count:,} {kind}" for kind, count in missing.items() if count)
         reasons = "; ".join(f"{reason} ({count:,} times)" for reason, count in report.dropped.most_common(5))
         super().__init__(
-            f"{lacking} conversations are missing after {report.asked:,} draws: new ones repeat existing ones. "
+            f"{lacking} conversations are missing after {report.draws:,} draws: new ones repeat existing ones. "
             f"Request fewer, or give the recipe more worlds or servers. Most draws failed by: {reasons or 'nothing'}."
         )
 
 
-def mixed(counts: Mapping[Kind, int], first: int, about: Sequence[str] = ()) -> list[Task]:
+def interleave_tasks(counts: Mapping[Kind, int], first: int, about: Sequence[str] = ()) -> list[Task]:
     """Return tasks from an index on, with a count for each kind, each kind spread evenly over all tasks.
 
     The first chains are about the given tools, one each, the others about the tool that their index selects.
@@ -221,9 +224,11 @@ def mixed(counts: Mapping[Kind, int], first: int, about: Sequence[str] = ()) -> 
     ]
 
 
-def rare(kept: list[Example], tools: list[str]) -> list[str]:
+def rare(chosen: list[Example], tools: list[str]) -> list[str]:
     """Return the tools that occur in too few conversations, the rarest first, each repeated once per draw."""
-    counts = Counter(name for example in kept for name in {call.name for step in example.steps for call in step.calls})
+    counts = Counter(
+        name for example in chosen for name in {call.name for step in example.steps for call in step.calls}
+    )
     rarest = sorted((name for name in tools if counts[name] < ENOUGH), key=lambda name: (counts[name], name))
     return [name for name in rarest for _ in range(FOR_EACH * (ENOUGH - counts[name]))]
 
@@ -231,9 +236,9 @@ def rare(kept: list[Example], tools: list[str]) -> list[str]:
 def first_of_each(examples: Iterable[Example], wanted: Mapping[Kind, int]) -> list[Example]:
     """Return the first wanted examples of each kind, in order."""
     seen: Counter[Kind] = Counter()
-    kept = []
+    chosen = []
     for example in examples:
         if seen[example.kind] < wanted[example.kind]:
             seen[example.kind] += 1
-            kept.append(example)
-    return kept
+            chosen.append(example)
+    return chosen

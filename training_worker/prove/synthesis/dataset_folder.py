@@ -17,18 +17,18 @@ from mcp_servers.kit import Draw
 
 from ..trajectory import Example, Json, Split, UnreadableData, file_digest, loads, read_lines, write_lines
 from .dataset import Progress, Report, Watch, assemble
-from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
+from .manifest import DrawCounts, Manifest, content_digest, manifest, part, settings_of
 from .quality import figures
 from .recipes import Plan
 from .shards import SHARDS, open_shard_folder
 from .teachers import PROGRAMMATIC
-from .worker_pool import Ask, nobody
+from .worker_pool import Ask, request_no_shard
 
 SPLITS: tuple[Split, ...] = ("train", "held_out")
 MANIFEST = "manifest.json"
 
 
-class Taken(Exception):
+class DatasetExistsError(Exception):
     """A target folder that already holds another dataset."""
 
 
@@ -45,28 +45,28 @@ def make(
     *,
     abstention: Path | None = None,
     replacing: bool = False,
-    ask: Ask = nobody,
+    ask: Ask = request_no_shard,
     watch: Watch = lambda fresh: None,
 ) -> Manifest:
     """Make the dataset of a plan. Its files are written atomically, the manifest last.
 
     Interrupted work resumes from its shards; `ask` may have helpers make others. With `abstention`, the folder of an
     imported dataset, its abstention examples replace synthesized irrelevant queries, as far as there are enough.
-    Raises CannotBeMet, NoAbstention, Taken unless `replacing`, StageFailed when another process is making it, and what
-    `read` and `check` raise.
+    Raises CannotBeMet, NoAbstention, DatasetExistsError unless `replacing`, StageFailed when another process is making
+    it, and what `read` and `check` raise.
     """
-    free(folder, replacing)
+    require_free_folder(folder, replacing)
     settings = settings_of(plan)
     if abstention:
         settings["abstention"] = {"content": read(abstention).content}
-    given = {split: borrowed(abstention, split, plan) for split in SPLITS}
+    given = {split: sample_abstentions(abstention, split, plan) for split in SPLITS}
 
-    def split_of(split: Split) -> tuple[list[Example], Drawn]:
-        wanted, own = dict(plan.wanted(split)), given[split]
+    def split_of(split: Split) -> tuple[list[Example], DrawCounts]:
+        wanted, own = dict(plan.get_kind_counts(split)), given[split]
         wanted["irrelevance"] -= len(own)
         about, tell = plan.graph(graph, split), progress(split)
         examples, report = assemble(wanted, split, about, plan.recipe, tell, processes, shards, ask, watch)
-        return spread(examples, own), drawn(report, len(own))
+        return spread(examples, own), count_draws(report, len(own))
 
     with open_shard_folder(folder / SHARDS) as shards:
         servers, teacher = graph.graph["fingerprint"], plan.recipe.teacher or PROGRAMMATIC
@@ -79,7 +79,7 @@ def write(
     settings: dict[str, Json],
     seed: int,
     servers: str,
-    split_of: Callable[[Split], tuple[list[Example], Drawn]],
+    split_of: Callable[[Split], tuple[list[Example], DrawCounts]],
     teacher: str,
 ) -> Manifest:
     """Write each split as soon as it is made, and the manifest last."""
@@ -96,22 +96,24 @@ def write(
     return made
 
 
-def free(folder: Path, replacing: bool) -> None:
-    """Raise Taken for a folder with a finished dataset, unless it is being replaced."""
+def require_free_folder(folder: Path, replacing: bool) -> None:
+    """Raise DatasetExistsError for a folder with a finished dataset, unless it is being replaced."""
     if not replacing and (folder / MANIFEST).exists():
-        raise Taken(f"{folder} holds a finished dataset. Name another folder with --out, or replace it with --replace.")
+        raise DatasetExistsError(
+            f"{folder} holds a finished dataset. Name another folder with --out, or replace it with --replace."
+        )
 
 
-def drawn(report: Report, imported: int) -> Drawn:
-    return Drawn(
-        drawn=report.asked + imported,
+def count_draws(report: Report, imported: int) -> DrawCounts:
+    return DrawCounts(
+        drawn=report.draws + imported,
         duplicates=report.made - report.distinct,
-        duplicates_by_name=report.made - report.kept_by_name_alone,
+        duplicates_by_name=report.made - report.accepted_by_name_alone,
         dropped=dict(report.dropped.most_common()),
     )
 
 
-def borrowed(folder: Path | None, split: Split, plan: Plan) -> list[Example]:
+def sample_abstentions(folder: Path | None, split: Split, plan: Plan) -> list[Example]:
     """Sample abstention examples of an imported dataset's split, as many as the plan has irrelevant queries."""
     if folder is None:
         return []
@@ -122,7 +124,7 @@ def borrowed(folder: Path | None, split: Split, plan: Plan) -> list[Example]:
             "cannot be replayed, so no recipe takes them; import When2Call or xLAM-irrelevance."
         )
     draw = Draw("abstention", plan.recipe.seed, split)
-    chosen = draw.sample(range(len(found)), min(len(found), plan.wanted(split)["irrelevance"]))
+    chosen = draw.sample(range(len(found)), min(len(found), plan.get_kind_counts(split)["irrelevance"]))
     return [found[place] for place in sorted(chosen)]
 
 
@@ -160,15 +162,15 @@ def check(path: Path) -> None:
     digest = file_digest(path)
     if not (path.parent / MANIFEST).exists():
         return
-    told = {f"{split}.jsonl": one.sha256 for split, one in read(path.parent).splits.items()}
-    if told.get(path.name, digest) != digest:
+    digests = {f"{split}.jsonl": one.sha256 for split, one in read(path.parent).splits.items()}
+    if digests.get(path.name, digest) != digest:
         raise UnreadableData(
             f"{path} is not the file that the manifest describes: its hash differs. "
             "Restore the original file, or make the dataset again."
         )
 
 
-def changed(folder: Path, known: Manifest) -> list[str]:
+def list_changed_files(folder: Path, known: Manifest) -> list[str]:
     """Return the files of a dataset that differ from its manifest."""
     hashes: dict[Split, str] = {
         split: file_digest(path) if (path := folder / f"{split}.jsonl").exists() else "" for split in known.splits

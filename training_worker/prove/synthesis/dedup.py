@@ -35,12 +35,12 @@ def distinct(examples: Iterable[Example], threshold: float = THRESHOLD, names_on
     known = list(examples)
     signatures = [signature(example, names_only) for example in known]
     counts = Counter(member for own in signatures for member in own)
-    kept: dict[str, list[int]] = {}
+    postings: dict[str, list[int]] = {}
     for position, own in enumerate(signatures):
         rare = sorted(own, key=lambda member: (counts[member], member))
         prefix = rare[: len(own) - ceil(threshold * len(own)) + 1]
-        rivals = {rival for member in prefix for rival in kept.get(member, ())}
+        rivals = {rival for member in prefix for rival in postings.get(member, ())}
         if all(jaccard(own, signatures[rival]) <= threshold for rival in rivals):
             yield known[position]
             for member in prefix:
-                kept.setdefault(member, []).append(position)
+                postings.setdefault(member, []).append(position)

@@ -23,10 +23,10 @@ def mermaid() -> str:
     return "\n".join([*lines, f"    {State.ENDED} --> [*]", "```", ""])
 
 
-def drawn(page: str) -> str:
+def replace_diagram(page: str) -> str:
     """Return the page with the current diagram."""
     return DRAWN.sub(lambda _: mermaid(), page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(drawn(PAGE.read_text("utf-8")), "utf-8")
+    PAGE.write_text(replace_diagram(PAGE.read_text("utf-8")), "utf-8")

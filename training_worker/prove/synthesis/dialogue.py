@@ -12,15 +12,24 @@ from mcp_servers.kit.phrases import Situation, load_scenarios, slots
 from mcp_servers.world import World
 
 from ..provenance import is_date
-from ..speech import capitalized, content_words, is_instant, phrases_for, phrases_of
+from ..speech import capitalize_text, content_words, is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
 from .comparisons import choose_winner, verdict
 from .corrections import correct
 from .goals import Planner
-from .plan import Plan, PlannedCall, Referent, Wish, outdates, takes_back
+from .plan import Plan, PlannedCall, Referent, Wish, invalidates_reports, takes_back
 from .recovery import taken_over
 from .referents import NAMED, OPAQUE, word
-from .replies import DONE, PLAIN, SHOWN, addressed, closing_text, decline, declined, report
+from .replies import (
+    PLAIN,
+    READ_OPENINGS,
+    WRITE_OPENINGS,
+    closing_text,
+    convert_to_second_person,
+    decline,
+    describe_unmet_condition,
+    report,
+)
 from .sampler import NothingFits, contexts
 from .state_machine import USER_TURNS, Lesson, Move, Talk
 from .templates import PERSONAS, fill_template, long_day
@@ -104,9 +113,9 @@ class Dialogue:
         self.day = f"{lesson.world.now:%Y-%m-%d}"
         self.today = self.day if self.manner.chance(self.knobs.dates) else ""
         servers = sorted(lesson.servers)
-        shown = {name: contexts(lesson.world, [name], 0) for name in servers}
+        known = {name: contexts(lesson.world, [name], 0) for name in servers}
         optional = 0.0 if lesson.task.level == "minimal" else OPTIONAL
-        planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
+        planner = Planner(lesson.world.fork(), lesson.graph, known, self.draw, self.today, optional)
         self.hidden = -1 if lesson.task.abstains else None  # the position of a wish that no offered tool may serve
         self.situations: list[str] = []  # that were said
         self.requested: list[Wish] = []  # what the user has asked for so far
@@ -116,19 +125,19 @@ class Dialogue:
         long = lesson.task.kind == "chain" and len(self.plan.calls) >= FEWEST_TO_FAIL
         failing = long and self.manner.chance(self.knobs.recovery)
         if failing and not (self.manner.chance(IMPOSSIBLE) and self.fail_for_good(planner, lesson.world)):
-            self.slip()
+            self.insert_wrong_call()
         if self.today and not self.relative():
             self.today = ""
         if self.today:
             said = self.manner.choice(self.persona.days).format(day=long_day(date.fromisoformat(self.today)))
             self.turns[0].words = said + self.turns[0].words
         called = {call.name for turn in self.turns for move in turn.moves for call in move.calls}
-        self.task = replace(self.task, candidates=self.shortened(self.task.candidates, called))
+        self.task = replace(self.task, candidates=self.limit_tools(self.task.candidates, called))
         self.upcoming, self.moves = iter(self.turns), iter([Move()])
 
     def draw_plan(self, planner: Planner) -> Plan:
         """Plan the conversation. Raises NothingFits or StepRefused."""
-        goals = self.draw.weighted(tuple(self.knobs.wishes), tuple(self.knobs.wishes.values()))
+        goals = self.draw.choose_weighted(tuple(self.knobs.wishes), tuple(self.knobs.wishes.values()))
         first, *rest = self.task.chain
         if rest:
             return planner.follow((first, *rest))
@@ -137,21 +146,21 @@ class Dialogue:
         detours = (choose_winner, correct) if self.task.kind == "chain" else ()
         return planner.plan(first, goals, self.draw.chance(STRAY), most, detours)
 
-    def shortened(self, candidates: Sequence[str], called: set[str]) -> tuple[str, ...]:
+    def limit_tools(self, candidates: Sequence[str], called: set[str]) -> tuple[str, ...]:
         """Return at most `knobs.most` of the tools, with all that are called."""
         if len(candidates) <= self.knobs.most:
             return tuple(candidates)
         if len(called) > self.knobs.most:
             raise NothingFits(f"{len(called)} tools are called, and at most {self.knobs.most} may be shown.")
         rest = [name for name in candidates if name not in called]
-        kept = called | set(self.manner.sample(rest, self.knobs.most - len(called)))
-        return tuple(name for name in candidates if name in kept)
+        chosen = called | set(self.manner.sample(rest, self.knobs.most - len(called)))
+        return tuple(name for name in candidates if name in chosen)
 
     @property
     def lookups(self) -> tuple[ToolCall, ...]:
         """Reads of the plan that no wish asks for: they only find the entities of a wish."""
-        asked = [self.plan.calls[position] for wish in self.plan.wishes for position in wish.calls]
-        wanted = [(call.tool, call.arguments) for call in asked]
+        calls = [self.plan.calls[position] for wish in self.plan.wishes for position in wish.calls]
+        wanted = [(call.tool, call.arguments) for call in calls]
         found = [(call.tool, call.arguments) for call in self.plan.calls if not call.writes]
         return tuple(ToolCall(*one) for one in found if one not in wanted)
 
@@ -169,7 +178,7 @@ class Dialogue:
             for turn in self.turns
         )
 
-    def ask(self, talk: Talk) -> str | None:
+    def generate_user_turn(self, talk: Talk) -> str | None:
         turn = next(self.upcoming, None)
         if turn is None:
             return None
@@ -187,7 +196,7 @@ class Dialogue:
     def abstention(self) -> list[ScriptedTurn]:
         """Return the single turn of a wish that no tool serves."""
         wish = self.plan.wishes[-1]
-        self.task = replace(self.task, candidates=self.shortened(self.task.candidates, set()))
+        self.task = replace(self.task, candidates=self.limit_tools(self.task.candidates, set()))
         words = self.sentence([wish], opening=True)
         return [ScriptedTurn(words, [Move(text=self.cannot(wish))], declines=True)]
 
@@ -213,9 +222,9 @@ class Dialogue:
                 turn.moves.append(Move(text=self.question(now, open), asks=True))
                 value = wishes[open.wish].words[open.slot]
                 answer = ON.sub("", fill_template(self.manner.choice(self.persona.gives), value))
-                turn = ScriptedTurn(capitalized(answer), self.moves_for(later, numbers))
+                turn = ScriptedTurn(capitalize_text(answer), self.moves_for(later, numbers))
                 turns.append(turn)
-            turn.moves.append(Move(text=self.closing(later or now)))
+            turn.moves.append(Move(text=self.write_closing_text(later or now)))
         extra = max(0, len(turns) - max(self.knobs.turns))
         if sum(bool(move.calls) for turn in turns for move in turn.moves) > self.knobs.steps - extra:
             raise NothingFits("The wishes take more steps than a rollout may.")
@@ -224,7 +233,7 @@ class Dialogue:
     def draw_groups(self) -> list[list[int]]:
         """Return the positions of the wishes by user turn."""
         size, own = len(self.plan.wishes), self.required_cuts()
-        count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
+        count = min(self.draw.choose_weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
         rest = [at for at in range(1, size) if at not in own]
         cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
         return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
@@ -238,7 +247,7 @@ class Dialogue:
         wishes, own = self.plan.wishes, list[int]()
         for at in range(1, len(wishes)):
             begins = wishes[at].link == "corrected" or takes_back(self.plan.calls, at) or self.is_hindsight(wishes[at])
-            if begins or outdates(self.plan, at, range(max(own, default=0), at)):
+            if begins or invalidates_reports(self.plan, at, range(max(own, default=0), at)):
                 own.append(at)
         if len(own) >= max(self.knobs.turns):
             raise NothingFits("The user would change their mind too often.")
@@ -262,7 +271,7 @@ class Dialogue:
 
     def fail_for_good(self, planner: Planner, opening: World) -> bool:
         """Add a turn that asks for something that has become impossible; return whether there is such a wish."""
-        found = planner.impossible(opening)
+        found = planner.find_impossible_wish(opening)
         taken = sum(bool(move.calls) for turn in self.turns for move in turn.moves) + len(self.turns)
         if found is None or len(self.turns) >= USER_TURNS or taken >= self.knobs.steps + max(self.knobs.turns):
             return False
@@ -276,7 +285,7 @@ class Dialogue:
         self.turns.append(ScriptedTurn(words, [Move((call,)), Move(text=name_ids(text, wish))]))
         return True
 
-    def slip(self) -> None:
+    def insert_wrong_call(self) -> None:
         """Add a mistake of the assistant before some step, if one is possible."""
         places = [
             (turn, at, move.calls[0])
@@ -284,14 +293,14 @@ class Dialogue:
             for at, move in enumerate(turn.moves)
             if len(move.calls) == 1
         ]
-        for turn, at, call in self.manner.shuffled(places):
+        for turn, at, call in self.manner.shuffle_items(places):
             planned = next(one for one in self.plan.calls if (one.tool, one.arguments) == (call.name, call.arguments))
-            for other in self.manner.shuffled(list(self.slips(planned))):
+            for other in self.manner.shuffle_items(list(self.iter_wrong_calls(planned))):
                 if not planned.before.fork().call(other.name, other.arguments or {}).ok:
                     turn.moves.insert(at, Move((other,)))
                     return
 
-    def slips(self, planned: PlannedCall) -> Iterator[ToolCall]:
+    def iter_wrong_calls(self, planned: PlannedCall) -> Iterator[ToolCall]:
         """Yield plausible wrong calls: a name instead of an id, or another tool that takes the same."""
         wish = self.plan.wishes[planned.wish]
         for name, referents in wish.referents.items():
@@ -325,9 +334,9 @@ class Dialogue:
                 self.features.add("parallel")
         return moves
 
-    def closing(self, group: Sequence[int]) -> str:
+    def write_closing_text(self, group: Sequence[int]) -> str:
         first = self.plan.wishes[group[0]]
-        openings = DONE if TOOLS[first.tool][1].writes else SHOWN
+        openings = WRITE_OPENINGS if TOOLS[first.tool][1].writes else READ_OPENINGS
         return TWICE.sub(r"\1", closing_text([self.reports(group)], self.manner, openings if first.done else ("",)))
 
     def reports(self, group: Sequence[int]) -> str:
@@ -336,7 +345,7 @@ class Dialogue:
         for at in group:
             wish = self.plan.wishes[at]
             if not wish.done:
-                texts.append(declined(wish.checked[0], wish.checked[1], self.manner))
+                texts.append(describe_unmet_condition(wish.checked[0], wish.checked[1], self.manner))
             if wish.comparison:
                 texts.append(verdict(self.plan.calls, wish, self.manner))
                 continue
@@ -355,7 +364,7 @@ class Dialogue:
                 if text in PLAIN and not call.writes:
                     raise NothingFits(f"{call.tool}: no part of the result can be put into words.")
                 if wish.each and text not in PLAIN and not self.names_entity(text, wish.each[position]):
-                    text = f"{capitalized(addressed(words[differing]))}: {text}"
+                    text = f"{capitalize_text(convert_to_second_person(words[differing]))}: {text}"
                 texts.append(name_ids(text, wish))
         return ON.sub("", " ".join(dict.fromkeys(texts)))
 
@@ -385,14 +394,14 @@ class Dialogue:
         ]
         things_first = self.draw.chance(OPEN_ENTITIES)
         for at, slot in sorted(
-            self.draw.shuffled(options),
+            self.draw.shuffle_items(options),
             key=lambda one: things_first and one[1] not in self.plan.wishes[one[0]].referents,
         ):
-            if found := self.vague(at, self.plan.wishes[at], slot):
+            if found := self.leave_slot_open(at, self.plan.wishes[at], slot):
                 return found
         raise NothingFits("There is no value that the user could leave open.")
 
-    def vague(self, at: int, wish: Wish, slot: str) -> OpenValue | None:
+    def leave_slot_open(self, at: int, wish: Wish, slot: str) -> OpenValue | None:
         """Return an open value for a slot; None where users would not leave it open."""
         phrases, value = phrases_for(wish.tool), wish.arguments[slot]
         said, noun = phrases.values.get(slot), slot.replace("_", " ")
@@ -456,7 +465,7 @@ class Dialogue:
             fitting = [one for one in near if len(wanted & set(one.tools)) > 1] or near
         request = content_words(first.phrase)
         fitting = sorted(fitting, key=lambda one: len(one.tools))[: (len(fitting) + 1) // 2]  # the most specific ones
-        says = self.manner.shuffled(self.manner.choice(fitting).says) if fitting else []
+        says = self.manner.shuffle_items(self.manner.choice(fitting).says) if fitting else []
         best = [min(says, key=lambda one: len(content_words(one) & request))] if says else []
         new = [one for one in best if one not in self.situations]
         self.situations += new
@@ -464,7 +473,7 @@ class Dialogue:
 
     def request(self, wish: Wish, position: int, opening: bool, open: OpenValue | None) -> str:
         """Return a wish as a separate sentence."""
-        words = self.pointed(wish)
+        words = self.add_back_references(wish)
         self.requested.append(wish)
         if open:
             words[open.slot] = open.vague
@@ -479,10 +488,10 @@ class Dialogue:
             text = frame.format(text)
         elif wish.condition:
             text += self.manner.choice(CONDITION_SENTENCES).format(wish.condition)
-        text = TWICE.sub(r"\1", capitalized(ON.sub("", text)))
+        text = TWICE.sub(r"\1", capitalize_text(ON.sub("", text)))
         return re.sub(r"([.!?][\"”]?)[.?]$", r"\1", text)
 
-    def pointed(self, wish: Wish) -> dict[str, str]:
+    def add_back_references(self, wish: Wish) -> dict[str, str]:
         """Return the words for a wish's slots, with "that card" for a card that the previous wish named."""
         words = dict(wish.words)
         at = next((at for at, one in enumerate(self.plan.wishes) if one is wish), 0)
@@ -511,7 +520,7 @@ def name_ids(text: str, wish: Wish) -> str:
     """Return a text with the names of a wish's entities in place of their ids, where the user did not say the id."""
     for one in [one for many in wish.referents.values() for one in many]:
         if OPAQUE.fullmatch(one.id):
-            text = text.replace(one.id, addressed(one.name or one.description.text))
+            text = text.replace(one.id, convert_to_second_person(one.name or one.description.text))
     return text
 
 
@@ -553,7 +562,7 @@ def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:
         if at in first:
             continue
         last = found[-1] if found else []
-        if last and last is not first and together(plan, last, at):
+        if last and last is not first and can_join_step(plan, last, at):
             last.append(at)
         else:
             found.append([at])
@@ -575,7 +584,7 @@ def movable(plan: Plan, at: int, own: Sequence[int]) -> bool:
     return plan.calls[own[0]].before.fork().call(call.tool, call.arguments).text == call.text
 
 
-def together(plan: Plan, last: Sequence[int], at: int) -> bool:
+def can_join_step(plan: Plan, last: Sequence[int], at: int) -> bool:
     """Return whether a call may be parallel to those of the step before it."""
     calls, call = [plan.calls[one] for one in last], plan.calls[at]
     if call.rests_on & set(last):

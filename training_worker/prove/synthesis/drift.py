@@ -70,12 +70,16 @@ def rerun(example: Example, attempt: Rollout | None = None) -> Rerun:
         return Rerun(fingerprint(servers), differences=(Difference("record", wrong.reason),))
     today = replace(example, fingerprint=fingerprint(servers))
     lost = lost_tools(example)
-    found, digest, calls = attempted(today, attempt) if attempt else demonstrated(today)
+    found, digest, calls = replay_rollout(today, attempt) if attempt else replay_ground_truth(today)
     if lost:  # the tools cannot be offered to the model
         return Rerun(today.fingerprint, digest, differences=(*lost, *found))
-    before = reward_of(example, attempt or recorded(example), PAPER)
-    now = reward_of(today, replace(attempt, calls=tuple(calls)), PAPER) if attempt else perfect(today)
-    changed = () if abs(before.total - now.total) <= EQUAL else (Difference("reward", earned(before, now)),)
+    before = reward_of(example, attempt or build_ground_truth_rollout(example), PAPER)
+    now = (
+        reward_of(today, replace(attempt, calls=tuple(calls)), PAPER) if attempt else compute_ground_truth_reward(today)
+    )
+    changed = (
+        () if abs(before.total - now.total) <= EQUAL else (Difference("reward", describe_reward_change(before, now)),)
+    )
     return Rerun(today.fingerprint, digest, before, now, (*lost, *found, *changed))
 
 
@@ -87,7 +91,7 @@ def lost_tools(example: Example) -> list[Difference]:
     return [Difference("tool", f"The tool {name}, which the model was offered, no longer exists.") for name in gone]
 
 
-def recorded(example: Example) -> Rollout:
+def build_ground_truth_rollout(example: Example) -> Rollout:
     """Return the ground truth as an attempt whose calls all succeeded."""
     calls = tuple(
         ExecutedCall(call, 3, text)
@@ -97,7 +101,7 @@ def recorded(example: Example) -> Rollout:
     return Rollout(example=example.id, transcript=(), calls=calls, end="answered", reward=None)
 
 
-def perfect(example: Example) -> Reward:
+def compute_ground_truth_reward(example: Example) -> Reward:
     """Return the reward of a policy that follows the ground truth. Raises ServerBroke."""
     rollout = oracle(example)
     if rollout.reward is None:
@@ -105,18 +109,18 @@ def perfect(example: Example) -> Reward:
     return rollout.reward
 
 
-def earned(before: Reward, now: Reward) -> str:
+def describe_reward_change(before: Reward, now: Reward) -> str:
     return f"The reward was {before.total:.3f} as recorded and is {now.total:.3f} now."
 
 
 Found = tuple[list[Difference], str, list[ExecutedCall]]
 
 
-def demonstrated(example: Example) -> Found:
+def replay_ground_truth(example: Example) -> Found:
     """Run the ground truth with its recorded failures step by step, comparing the world's digest after each step."""
     if not example.world.servers:  # imported, with nothing to call
         return [], "", []
-    world, found, number, other = opened(example), list[Difference](), 0, list[int]()
+    world, found, number, other = open_world(example), list[Difference](), 0, list[int]()
     if world.digest() != example.digests[0]:
         found.append(Difference("world", f"The initial world of seed {example.world.seed} differs from the record."))
     for position in range(len(example.steps) + 1):
@@ -126,7 +130,7 @@ def demonstrated(example: Example) -> Found:
             counts = place >= len(pairs) - truth  # failures come first and have no number
             number += counts
             reply = answer(world, call)
-            found += compared(call, then, reply.text, number if counts else None)
+            found += compare_observations(call, then, reply.text, number if counts else None)
         if position < len(example.steps) and world.digest() != example.digests[position + 1]:
             other.append(position + 1)
     return found + states(other, len(example.steps)), world.digest(), []
@@ -140,11 +144,11 @@ def states(other: list[int], steps: int) -> list[Difference]:
     return [Difference("state", f"{text} It also differs after {len(other) - 1} more." if len(other) > 1 else text)]
 
 
-def attempted(example: Example, attempt: Rollout) -> Found:
+def replay_rollout(example: Example, attempt: Rollout) -> Found:
     """Repeat in a fresh world the calls of an attempt that reached its world."""
     if not example.world.servers:
         return [], "", list(attempt.calls)
-    world, found, calls = opened(example), list[Difference](), list[ExecutedCall]()
+    world, found, calls = open_world(example), list[Difference](), list[ExecutedCall]()
     offered = tuple(name for name in example.offered if name in TOOLS)
     schemas = input_schemas(replace(example, candidates=offered, arrivals=()))
     for number, one in enumerate(attempt.calls, 1):
@@ -152,7 +156,7 @@ def attempted(example: Example, attempt: Rollout) -> Found:
             calls.append(one)  # malformed, or of a tool that was not offered: it did not run
             continue
         reply = answer(world, one.call)
-        found += compared(one.call, one.observation, reply.text, number)
+        found += compare_observations(one.call, one.observation, reply.text, number)
         level = form_level(one.call, schemas)
         calls.append(replace(one, level=3 if reply.ok and level == 2 else level, observation=reply.text))
     digest = world.digest()
@@ -161,7 +165,7 @@ def attempted(example: Example, attempt: Rollout) -> Found:
     return found, digest, calls
 
 
-def opened(example: Example) -> World:
+def open_world(example: Example) -> World:
     try:
         return World.open(example.world.seed, example.world.servers, example.world.size)
     except Exception as error:
@@ -176,7 +180,7 @@ def answer(world: World, call: ToolCall) -> Reply:
         raise ServerBroke(f"{call.name}: {type(error).__name__}: {error}") from error
 
 
-def compared(call: ToolCall, then: str, now: str, number: int | None) -> Iterator[Difference]:
+def compare_observations(call: ToolCall, then: str, now: str, number: int | None) -> Iterator[Difference]:
     """Yield the difference of a call's observations, if any, with the call's number."""
     which = f"Call {number}, {call.name}," if number else f"The recorded failure of {call.name}"
     if call.name not in TOOLS:

@@ -47,21 +47,21 @@ def trial(graph: nx.DiGraph, recipe: Recipe, about: Sequence[str], most: int, pa
     They use worlds that the dataset does not, and are spread evenly over the tools.
     """
     tools = list(about) or list(graph)
-    told = Trial(targets=len(tools))
+    result = Trial(targets=len(tools))
     draws = Draws(graph, replace(recipe, seed=LAST_SEED), "train")
 
     def target(index: int) -> str:
         return tools[index * len(tools) // most % len(tools)]
 
     began = time.monotonic()
-    while told.drawn < most and (not told.drawn or told.seconds < patience):
-        one = draws.one(told.drawn, None, target(told.drawn))
-        told.drawn += 1
-        told.dropped.update(reasons([one]))
-        told.examples += [one.example] if one.example else []
-        told.seconds = time.monotonic() - began
+    while result.drawn < most and (not result.drawn or result.seconds < patience):
+        one = draws.make_result(result.drawn, None, target(result.drawn))
+        result.drawn += 1
+        result.dropped.update(reasons([one]))
+        result.examples += [one.example] if one.example else []
+        result.seconds = time.monotonic() - began
     if recipe.worlds:
         began = time.monotonic()
-        draws.make([(index, None, target(index)) for index in range(told.drawn)])
-        told.again = time.monotonic() - began
-    return told
+        draws.make([(index, None, target(index)) for index in range(result.drawn)])
+        result.again = time.monotonic() - began
+    return result

@@ -20,7 +20,7 @@ from .validate import Rejected, hidden_edges, validate
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EditedCall:
     """A call of the edited conversation in a user turn, counted from 0.
 
     `was` is its step in the old conversation, if any; a `joined` call is parallel to the one before it.
@@ -34,25 +34,25 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Mended:
+class EditedConversation:
     """An edited conversation: the user's turns, the assistant's closing text of each, and the calls."""
 
     turns: tuple[str, ...]
     answers: tuple[str, ...]
-    calls: tuple[Wanted, ...]
+    calls: tuple[EditedCall, ...]
 
 
-def as_it_is(example: Example) -> Mended:
+def as_it_is(example: Example) -> EditedConversation:
     """Return the conversation as an edit without changes."""
     calls = [
-        Wanted(call.name, call.arguments or {}, step.turn, at, joined=place > 0)
+        EditedCall(call.name, call.arguments or {}, step.turn, at, joined=place > 0)
         for at, step in enumerate(example.steps)
         for place, call in enumerate(step.calls)
     ]
-    return Mended(example.turns, example.answers, tuple(calls))
+    return EditedConversation(example.turns, example.answers, tuple(calls))
 
 
-def mended(id: str, before: Example, wanted: Mended) -> Example:
+def apply_edits(id: str, before: Example, wanted: EditedConversation) -> Example:
     """Return the validated example of an edit. Raises Rejected, which says what is wrong and what to do."""
     check(before, wanted)
     groups, called = steps_of(wanted.calls), [one.tool for one in wanted.calls]
@@ -81,7 +81,7 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
     return example
 
 
-def check(before: Example, wanted: Mended) -> None:
+def check(before: Example, wanted: EditedConversation) -> None:
     """Raise Rejected for an edit that cannot run."""
     if missing := [name for name in before.world.servers if name not in SERVERS]:
         raise Rejected(f"The server {', '.join(missing)} no longer exists, so the conversation cannot be rerun.")
@@ -100,9 +100,9 @@ def check(before: Example, wanted: Mended) -> None:
         raise Rejected(f"The assistant would take {spoken} turns; a rollout has {most} at most. Remove calls.")
 
 
-def steps_of(calls: Sequence[Wanted]) -> list[list[Wanted]]:
+def steps_of(calls: Sequence[EditedCall]) -> list[list[EditedCall]]:
     """Group the calls by step; parallel calls form one step."""
-    groups = list[list[Wanted]]()
+    groups = list[list[EditedCall]]()
     for one in calls:
         if one.joined and groups and groups[-1][-1].turn == one.turn:
             groups[-1].append(one)
@@ -111,7 +111,7 @@ def steps_of(calls: Sequence[Wanted]) -> list[list[Wanted]]:
     return groups
 
 
-def retain_failures(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[Failure]:
+def retain_failures(before: Example, groups: Sequence[Sequence[EditedCall]]) -> Iterator[Failure]:
     """Yield the recorded failures before the step that recovered from each, if that step still exists."""
     places = {one.was: at for at, group in reversed(list(enumerate(groups))) for one in group}
     for failure in before.failures:
@@ -122,14 +122,16 @@ def retain_failures(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iter
             yield replace(failure, step=at, turn=groups[at][0].turn)
 
 
-def run(example: Example, groups: Sequence[Sequence[Wanted]], failures: Sequence[Failure]) -> Example:
+def run(example: Example, groups: Sequence[Sequence[EditedCall]], failures: Sequence[Failure]) -> Example:
     """Return the example with the replies and digests of a fresh world. Raises Rejected where a call is refused."""
     world = World.open(example.world.seed, example.world.servers, example.world.size)
     digests, steps, number = [world.digest()], list[Step](), 0
-    told = list[Failure]()
+    replayed = list[Failure]()
     for at in range(len(groups) + 1):
         for failure in (one for one in failures if one.step == at):
-            told.append(replace(failure, observation=world.call(failure.call.name, failure.call.arguments or {}).text))
+            replayed.append(
+                replace(failure, observation=world.call(failure.call.name, failure.call.arguments or {}).text)
+            )
         texts = []
         for one in groups[at] if at < len(groups) else ():
             reply, number = world.call(one.tool, one.arguments), number + 1
@@ -140,10 +142,10 @@ def run(example: Example, groups: Sequence[Sequence[Wanted]], failures: Sequence
             made = tuple(ToolCall(one.tool, one.arguments) for one in groups[at])
             steps.append(Step(made, groups[at][0].turn, tuple(texts)))
             digests.append(world.digest())
-    return replace(example, steps=tuple(steps), digests=tuple(digests), failures=tuple(told))
+    return replace(example, steps=tuple(steps), digests=tuple(digests), failures=tuple(replayed))
 
 
-def retain_edges(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[tuple[int, int]]:
+def retain_edges(before: Example, groups: Sequence[Sequence[EditedCall]]) -> Iterator[tuple[int, int]]:
     """Yield the earlier proven edges between steps that still call the same tools in the same order."""
     same = {
         group[0].was: at

@@ -19,13 +19,15 @@ from mcp_servers.kit.state import State
 from mcp_servers.world import World
 
 from ..result_schema import hints
-from .plan import PlannedCall, Sighting
+from .plan import ObservedEntity, PlannedCall
 
 PARTS = ("rows", "references", "both")
 OTHER_DIGITS = str.maketrans("0123456789", "1234567890")
 
 
-def find_another(calls: Sequence[PlannedCall], sighting: Sighting, leads_to: Callable[[list[str], str], bool]) -> str:
+def find_another(
+    calls: Sequence[PlannedCall], sighting: ObservedEntity, leads_to: Callable[[list[str], str], bool]
+) -> str:
     """Return another entity that the same words identify where it has the place of the one seen; "" where none does.
 
     `leads_to(texts, id)` says whether the words identify this entity alone, given the observations in such a world.
@@ -33,7 +35,7 @@ def find_another(calls: Sequence[PlannedCall], sighting: Sighting, leads_to: Cal
     return next((other for other, texts in results_elsewhere(calls, sighting) if leads_to(texts, other)), "")
 
 
-def results_elsewhere(calls: Sequence[PlannedCall], sighting: Sighting) -> Iterator[tuple[str, list[str]]]:
+def results_elsewhere(calls: Sequence[PlannedCall], sighting: ObservedEntity) -> Iterator[tuple[str, list[str]]]:
     """Yield pairs of another entity and the observations of calls in a world in which it has the place of one."""
     server, before = TOOLS[calls[0].tool][0].name, calls[0].before
     others = list(list_others(before.sessions[server].state, sighting))
@@ -43,7 +45,7 @@ def results_elsewhere(calls: Sequence[PlannedCall], sighting: Sighting) -> Itera
                 yield other, texts
 
 
-def list_others(state: State, sighting: Sighting) -> Iterator[str]:
+def list_others(state: State, sighting: ObservedEntity) -> Iterator[str]:
     """Yield other ids of the same kind, each once: two from the same result, two of its table, and a new one."""
     beside = (str(row["id"]) for row in sighting.rows if row.get("id") not in (None, sighting.id))
     tables = (table for table in state.tables().values() if sighting.id in table)

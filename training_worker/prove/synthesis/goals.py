@@ -25,7 +25,7 @@ from ..result_schema import rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for, phrases_of
 from .comparisons import COMPARED, compare, measures
 from .exchange import results_elsewhere
-from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows, changed_values, takes_back
+from .plan import Link, ObservedEntity, Plan, PlannedCall, Referent, Wish, changed_rows, changed_values, takes_back
 from .referents import NAMED, OPAQUE, Description, are_said, descriptions, word
 from .sampler import Context, NothingFits, StepRefused, value, widest
 from .tool_results import ResultCache, ToolResult
@@ -94,7 +94,7 @@ class Planner:
         self.calls: list[PlannedCall] = []
         self.results = ResultCache()
         self.elsewhere: dict[tuple[ToolResult, str], Iterator[tuple[str, ToolResult]]] = {}  # by result and entity
-        self.sightings: dict[str, dict[str, Sighting]] = {}
+        self.sightings: dict[str, dict[str, ObservedEntity]] = {}
         self.used: set[str] = set()
         self.features: set[str] = set()
         self.templates: list[str] = []  # requests chosen so far, used or not
@@ -134,7 +134,7 @@ class Planner:
             self.alone, mark = False, self.mark()
             if any(detour(self) for detour in detours):
                 pass
-            elif not self.extend() and not ((stray or len(self.wishes) == 1) and self.stray()):
+            elif not self.extend() and not ((stray or len(self.wishes) == 1) and self.plan_second_goal()):
                 break
             if "second_goal" in self.features:
                 stray = False
@@ -184,7 +184,7 @@ class Planner:
             for name in [*self.draw.sample(ready, 5), *self.draw.sample(rest, 2)] if depth > 0 else []:
                 mark = self.mark()
                 try:
-                    self.ways = ways(edges[name], TOOLS[name][1]) if edges[name]["enables"] else {}
+                    self.ways = get_enabling_arguments(edges[name], TOOLS[name][1]) if edges[name]["enables"] else {}
                     self.begin(name, depth - 2 if refused else depth - 1)
                     self.ways = {}
                     self.achieve(target, "enabled" if edges[name]["enables"] else "fed")
@@ -218,7 +218,7 @@ class Planner:
             options = [one for one in options if one[:2] not in tried]
             if not options:
                 return False
-            name, link, _ = self.draw.weighted(options, [one[2] for one in options])
+            name, link, _ = self.draw.choose_weighted(options, [one[2] for one in options])
             tried.add((name, link))
             mark = self.mark()
             try:
@@ -231,7 +231,7 @@ class Planner:
             self.back_to(mark)
         return False
 
-    def stray(self) -> bool:
+    def plan_second_goal(self) -> bool:
         """Plan a second goal, a tool of the same servers that depends on nothing; return whether there is one."""
         self.alone = True
         near = [name for name in self.names if TOOLS[name][0].name in self.servers() and name not in self.tools()]
@@ -246,7 +246,7 @@ class Planner:
             return True
         return False
 
-    def impossible(self, opening: World) -> tuple[Wish, str] | None:
+    def find_impossible_wish(self, opening: World) -> tuple[Wish, str] | None:
         """Return a wish that worked in the opening world and is refused now, with the reason; None if none is found."""
         known = {
             type: call.arguments[name]
@@ -265,7 +265,7 @@ class Planner:
             wish = Wish(tool.name, self.phrase(tool, 0), {}, [], "second")
             try:
                 plain = [name for name in tool.required if name not in ids]
-                wish.arguments = ids | {name: self.plain(tool, name, ids) for name in plain}
+                wish.arguments = ids | {name: self.choose_plain_value(tool, name, ids) for name in plain}
                 if any(call.tool == tool.name and call.arguments == wish.arguments for call in self.calls):
                     continue
                 reply = self.world.fork().call(tool.name, wish.arguments)
@@ -274,7 +274,7 @@ class Planner:
                 if not opening.fork().call(tool.name, wish.arguments).ok:
                     continue
                 wish.referents = {name: [self.find_referent(tool.ids[name], id)] for name, id in ids.items()}
-                wish.words = self.words(tool, {*slots(wish.phrase)}, wish)
+                wish.words = self.verbalize_slots(tool, {*slots(wish.phrase)}, wish)
             except NothingFits:
                 continue
             return wish, str(reply.data["message"])
@@ -288,30 +288,30 @@ class Planner:
 
     def extensions(self) -> Iterator[tuple[str, Link, float]]:
         """Yield tools that may come next, with their links and weights."""
-        asked = self.tools()
+        used = self.tools()
         for position, call in enumerate(self.calls):
             late = (1.0 + position) ** 2
             for name in sorted(one for one in self.graph.successors(call.tool) if one in self.names):
                 edge = self.graph.edges[call.tool, name]
-                if name in asked or (not edge["feeds"] and not edge["enables"]):
+                if name in used or (not edge["feeds"] and not edge["enables"]):
                     continue
-                if edge["feeds"] and any(self.fresh(TOOLS[name][1].ids[one]) for one in edge["feeds"]):
+                if edge["feeds"] and any(self.has_unused_entity(TOOLS[name][1].ids[one]) for one in edge["feeds"]):
                     readily = MEASURING if measures(name) else 1.0 if edge["created"] else 0.6
                     yield name, "fed", late * readily
                 elif edge["enables"]:
                     yield name, "enabled", 2.0 * late
         for wish in self.wishes:
-            if wish.tool in asked and any(self.fresh(one) for one in TOOLS[wish.tool][1].consumes):
+            if wish.tool in used and any(self.has_unused_entity(one) for one in TOOLS[wish.tool][1].consumes):
                 yield wish.tool, "repeated", 1.0
         if self.calls and any(call.writes for call in self.calls):
             known = set(self.sightings)
             servers = {TOOLS[call.tool][0].name for call in self.calls if call.writes}
             for name in self.names:
                 server, tool = TOOLS[name]
-                if server.name in servers and not tool.writes and name not in asked and tool.consumes <= known:
+                if server.name in servers and not tool.writes and name not in used and tool.consumes <= known:
                     yield name, "observed", 2.0
 
-    def fresh(self, id_type: str) -> bool:
+    def has_unused_entity(self, id_type: str) -> bool:
         """Return whether an observation showed an entity of a type that no call has used."""
         return any(id not in self.used for id in self.sightings.get(id_type, ()))
 
@@ -327,7 +327,7 @@ class Planner:
             if earlier.writes:
                 without = earlier.before.fork()
                 without.now = call.before.now
-                if self.results.ask(without, call.tool, call.arguments)[0].text != call.text:
+                if self.results.call_tool(without, call.tool, call.arguments)[0].text != call.text:
                     return True
         return False
 
@@ -381,7 +381,7 @@ class Planner:
         arguments |= {parameter: as_taken(tool, parameter, one.id) for parameter, one in named.items()}
         arguments |= {one: by for one, by in self.ways.items() if one in tool.required}
         if link == "enabled":
-            arguments |= self.shared(tool)
+            arguments |= self.find_shared_ids(tool)
         wish = Wish(name, phrase, {}, [], link, referents)
         self.wishes.append(wish)
         if tool.consumes and link in ("fed", "repeated") and not named:
@@ -395,17 +395,17 @@ class Planner:
                 referents[parameter] = [found]
                 arguments[parameter] = as_taken(tool, parameter, found.id)
             else:
-                arguments[parameter] = self.plain(tool, parameter, arguments)
+                arguments[parameter] = self.choose_plain_value(tool, parameter, arguments)
         for parameter in [one for one in arguments if one in tool.ids and one not in referents]:
             referents[parameter] = [
-                self.find_referent(tool.ids[parameter], one) for one in listed(arguments[parameter])
+                self.find_referent(tool.ids[parameter], one) for one in wrap_in_list(arguments[parameter])
             ]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         if any(not one.done and one.tool == name for one in self.wishes):
             raise NothingFits(f"{name} already has a condition that is not met.")
         if is_circular(referents):
             raise NothingFits(f"{name}: one of its entities would be named by another one.")
-        wish.words = self.words(tool, wanted, wish)
+        wish.words = self.verbalize_slots(tool, wanted, wish)
         conditional = tool.writes and not self.single and not named and self.draw.chance(CONDITIONS)
         if conditional and self.conditional(wish) and not wish.done:
             return
@@ -441,18 +441,18 @@ class Planner:
             phrases = phrases_for(self.calls[one.sighting.call].tool)
             fields = [
                 name
-                for name, shown in one.sighting.row.items()
+                for name, value in one.sighting.row.items()
                 if MEASURED.fullmatch(name)
-                and type(shown) is int
-                and shown >= 10
+                and type(value) is int
+                and value >= 10
                 and name not in one.description.fields
             ]
             for name in self.draw.sample(fields, 1):
-                shown, above = one.sighting.row[name], self.draw.chance(0.5)
-                bound = rounded(shown * self.draw.choice((0.5, 0.7, 0.8, 1.25, 1.5, 2)))
+                value, above = one.sighting.row[name], self.draw.chance(0.5)
+                bound = round_number(value * self.draw.choice((0.5, 0.7, 0.8, 1.25, 1.5, 2)))
                 currency = str(one.sighting.row.get("currency") or "")
-                said = [forms(phrases, name, number, currency=currency) for number in (bound, shown)]
-                if bound == shown or not all(said):
+                said = [forms(phrases, name, number, currency=currency) for number in (bound, value)]
+                if bound == value or not all(said):
                     return False
                 possible = self.world.fork().call(wish.tool, wish.arguments).ok
                 if not possible or (unit_of(phrases, name) == "percent" and not 0 < bound < 100):
@@ -464,14 +464,16 @@ class Planner:
                     f"{f'its {noun}' if alone and one.type not in NAMED else label} {verb} {sign} {said[0][0]}"
                 )
                 wish.checked = (label, said[1][0])
-                wish.done = (shown > bound) == above
+                wish.done = (value > bound) == above
                 self.features.add("conditional")
                 return True
         return False
 
     def widen(self, wish: Wish, tool: Tool) -> None:
         """Extend a wish to one or two further entities of the same list, if the order does not matter."""
-        singles = [name for name in wish.referents if len(listed(wish.arguments[name])) == 1 and name in tool.required]
+        singles = [
+            name for name in wish.referents if len(wrap_in_list(wish.arguments[name])) == 1 and name in tool.required
+        ]
         own_words = (TEXTS | AMOUNTS) & wish.arguments.keys()  # these differ between entities
         if (
             not singles
@@ -527,21 +529,21 @@ class Planner:
             options = tuple(one for one in said.clauses if WIDE.fullmatch(one)) or options
         options = tuple(one for one in options if one not in self.templates) or options
 
-        def keep(bracket: Any) -> str:
+        def replace_bracket(bracket: Any) -> str:
             names = set(slots(bracket[1]))
             return bracket[1] if self.draw.chance(wishes) and not names & tool.sensitive else ""
 
         self.templates.append(self.draw.choice(options))
-        return OPTIONAL.sub(keep, self.templates[-1])
+        return OPTIONAL.sub(replace_bracket, self.templates[-1])
 
     def fed_parameter(self, tool: Tool) -> str:
         """Return a required id parameter for which a fresh entity exists. Raises NothingFits."""
-        options = [one for one in tool.required if one in tool.ids and self.fresh(tool.ids[one])]
+        options = [one for one in tool.required if one in tool.ids and self.has_unused_entity(tool.ids[one])]
         if not options:
             raise NothingFits(f"No new entity was shown for {tool.name}.")
         return self.draw.choice(options)
 
-    def shared(self, tool: Tool) -> dict[str, Any]:
+    def find_shared_ids(self, tool: Tool) -> dict[str, Any]:
         """Return the ids that a step shares with the one that enables it: what is unlocked is then opened."""
         for call in reversed(self.calls):
             edge = self.graph.get_edge_data(call.tool, tool.name)
@@ -601,12 +603,12 @@ class Planner:
                     referents.append(found)
                     own[needed] = as_taken(finder, needed, found.id)
                 position = self.run(name, own, referents)
-                shown = [
+                sightings = [
                     one
                     for one in self.sightings.get(id_type, {}).values()
                     if one.call == position and one.id not in values_of(arguments)
                 ]
-                for sighting in self.draw.sample(shown, 5):
+                for sighting in self.draw.sample(sightings, 5):
                     if described := self.describe(sighting, referents):
                         if OPAQUE.fullmatch(sighting.id) and self.draw.chance(RAW):
                             self.back_to(mark)
@@ -636,10 +638,10 @@ class Planner:
             found = [name for name in found if not TOOLS[name][1].required]
         own = [name for name in found if TOOLS[name][0] is TOOLS[tool.name][0]]
         others = [name for name in found if name not in own]
-        near, far = self.draw.shuffled(own), self.draw.shuffled(others)
+        near, far = self.draw.shuffle_items(own), self.draw.shuffle_items(others)
         return [*near, *far[:2]] if not near or self.draw.chance(0.85) else [*far[:1], *near]
 
-    def referent(self, sighting: Sighting, described: Description) -> Referent:
+    def referent(self, sighting: ObservedEntity, described: Description) -> Referent:
         """Return a referent, with a plain name for answers where the description is a superlative or a figure."""
         name = ""
         if (
@@ -655,7 +657,7 @@ class Planner:
             name = next((one for one in plain if "(" not in one), "")
         return Referent(sighting.id, sighting.type, described, sighting, name)
 
-    def describe(self, sighting: Sighting, through: Sequence[Referent] = ()) -> Description | None:
+    def describe(self, sighting: ObservedEntity, through: Sequence[Referent] = ()) -> Description | None:
         """Return a description that identifies an entity among all shown ones of its type, or None.
 
         `through` are the entities that the look-up was about: "the cheapest dish of the nearest restaurant".
@@ -666,8 +668,8 @@ class Planner:
         call = self.calls[sighting.call]
         rows, is_page = self.all_rows(sighting)
         options = self.ways_to_describe(sighting)
-        is_whole = not is_page and len(rows) == len(sighting.rows)  # superlatives need the whole list
-        options = [one for one in options if one.kind == "attributes" or is_whole]
+        is_complete = not is_page and len(rows) == len(sighting.rows)  # superlatives need the whole list
+        options = [one for one in options if one.kind == "attributes" or is_complete]
         others = [one for one in self.sightings.get(sighting.type, {}).values() if one.id != sighting.id and one.row]
         alone = bool(through) or (not call.arguments and not call.writes)
         options = [
@@ -677,7 +679,7 @@ class Planner:
         ]
         if not options:
             return None
-        if [one.id for one in self.created(sighting.type)] == [sighting.id] and self.draw.chance(NEW):
+        if [one.id for one in self.list_created_entities(sighting.type)] == [sighting.id] and self.draw.chance(NEW):
             return Description(f"the new {phrases.entities[sighting.type].noun[0]}", "only")
         options = [one for one in options if "(" not in one.text] or options
         if self.unsaid:
@@ -686,8 +688,10 @@ class Planner:
         rest = [one for one in options if one.kind != "superlative"]
         weights = [1 if is_figure(sighting.row, one) else PLAIN_NAMES for one in rest]
         plain = not best or (PLAIN_NAMES in weights and not self.draw.chance(SUPERLATIVES))
-        chosen = self.draw.weighted(rest, weights) if rest and plain else self.draw.choice(best)
-        if not self.proves(sighting, chosen) or (self.written(sighting.call) and not self.still_fits(sighting, chosen)):
+        chosen = self.draw.choose_weighted(rest, weights) if rest and plain else self.draw.choice(best)
+        if not self.proves(sighting, chosen) or (
+            self.has_later_write(sighting.call) and not self.still_fits(sighting, chosen)
+        ):
             return None
         if chosen.kind == "superlative":
             self.features.add("superlative")
@@ -698,7 +702,7 @@ class Planner:
                 chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
         return chosen if len(chosen.text) <= LONGEST_NAME else None
 
-    def ways_to_describe(self, sighting: Sighting) -> list[Description]:
+    def ways_to_describe(self, sighting: ObservedEntity) -> list[Description]:
         """Return the ways to describe an entity among all rows that its look-up can show."""
         known, key = self.calls[sighting.call].result.ways, (sighting.type, sighting.id)
         if key not in known:
@@ -706,7 +710,7 @@ class Planner:
             known[key] = descriptions(phrases, sighting.type, sighting.row or {}, rows, self.today)
         return known[key]
 
-    def all_rows(self, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
+    def all_rows(self, sighting: ObservedEntity) -> tuple[Sequence[dict[str, Any]], bool]:
         """Return all rows of an entity's type that its look-up can show, and whether there may be more."""
         call = self.calls[sighting.call]
         if sighting.type not in call.result.lists:
@@ -717,7 +721,7 @@ class Planner:
         assert sighting.row is not None
         return [sighting.row, *(row for row in every if row.get("id") != sighting.id)], is_page
 
-    def list_rows(self, call: PlannedCall, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
+    def list_rows(self, call: PlannedCall, sighting: ObservedEntity) -> tuple[Sequence[dict[str, Any]], bool]:
         """Return the rows of an entity's type that a call shows with its largest limit; whether there may be more."""
         paths = [row.path for row in rows_in(call.tool, call.result.data) if row.type == sighting.type]
         is_page = any(part in PAGES for path in paths for part in path)
@@ -725,10 +729,10 @@ class Planner:
             return sighting.rows, is_page
         data, rows, most = call.result.data, sighting.rows, widest(TOOLS[call.tool][1])
         if most and most != call.arguments.get("limit"):
-            whole, _ = self.results.ask(call.before, call.tool, call.arguments | {"limit": most})
-            data = whole.data if whole.ok else data
-            shown = whole.entities if whole.ok else call.result.entities
-            rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
+            full, _ = self.results.call_tool(call.before, call.tool, call.arguments | {"limit": most})
+            data = full.data if full.ok else data
+            entities = full.entities if full.ok else call.result.entities
+            rows = next((one.rows for one in entities if one.type == sighting.type and one.row), rows)
         result = data if isinstance(data, dict) else {}
         counted = any(isinstance(one := result.get(name), int) and one > len(rows) for name in COUNTS)
         return rows, is_page or counted or bool(result.get("more")) or len(rows) == most > 0
@@ -740,12 +744,12 @@ class Planner:
         alone = referent.description.text == referent.id and referent.type not in NAMED and noun
         return f"the {noun} {referent.id}" if alone else referent.description.text
 
-    def created(self, id_type: str) -> list[Sighting]:
+    def list_created_entities(self, id_type: str) -> list[ObservedEntity]:
         """Return the entities of a type that calls of this conversation created."""
-        shown = self.sightings.get(id_type, {}).values()
-        return [one for one in shown if one.id in self.calls[one.call].new_ids]
+        sightings = self.sightings.get(id_type, {}).values()
+        return [one for one in sightings if one.id in self.calls[one.call].new_ids]
 
-    def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
+    def describe_part(self, sighting: ObservedEntity, through: Sequence[Referent]) -> Description | None:
         """Return words for an id that is only a field of the looked-up entity: "the thread of the message from Hana".
 
         None where there are several, and mostly where a look-up shows its own name.
@@ -761,14 +765,14 @@ class Planner:
         chosen = Description(f"the {entity.noun[0]} {entity.within} {inside}", "only")
         return chosen if self.proves(sighting, chosen) else None
 
-    def proves(self, sighting: Sighting, chosen: Description) -> bool:
+    def proves(self, sighting: ObservedEntity, chosen: Description) -> bool:
         """Return whether the same look-up and words identify another entity where that has this one's place.
 
         No proof is needed for an address or a path, which the words contain, for an id that a call created, and for an
         id in the call's own arguments.
         """
         call = self.calls[sighting.call]
-        known = any(sighting.id in listed(value) for value in call.arguments.values())
+        known = any(sighting.id in wrap_in_list(value) for value in call.arguments.values())
         if not OPAQUE.fullmatch(sighting.id) or call.writes or known:
             return True
         key = (sighting.type, sighting.id, chosen.text)
@@ -778,7 +782,7 @@ class Planner:
             proofs[key] = any(self.singles_out(result, sighting.type, id, chosen) for id, result in tried)
         return proofs[key]
 
-    def results_elsewhere(self, call: PlannedCall, sighting: Sighting) -> Iterator[tuple[str, ToolResult]]:
+    def results_elsewhere(self, call: PlannedCall, sighting: ObservedEntity) -> Iterator[tuple[str, ToolResult]]:
         """Yield other entities, each with a call's result in a world in which it has the place of the one seen."""
         key = call.result, sighting.id
         found = self.elsewhere.get(key) or (
@@ -787,37 +791,37 @@ class Planner:
         self.elsewhere[key], again = tee(found)
         return again
 
-    def still_fits(self, sighting: Sighting, chosen: Description) -> bool:
+    def still_fits(self, sighting: ObservedEntity, chosen: Description) -> bool:
         """Return whether the same look-up would still identify an entity by these words, after a write."""
         call = self.calls[sighting.call]
         if call.writes:
             return True
-        now, _ = self.results.ask(self.world, call.tool, call.arguments)
+        now, _ = self.results.call_tool(self.world, call.tool, call.arguments)
         return now.ok and self.singles_out(now, sighting.type, sighting.id, chosen)
 
     def singles_out(self, result: ToolResult, id_type: str, id: str, chosen: Description) -> bool:
         """Return whether words identify an entity alone in a result."""
         if OPAQUE.fullmatch(id) and id not in result.text:
             return False
-        shown = {one.id: one for one in result.entities if one.type == id_type}
-        one = shown.get(id)
+        entities = {one.id: one for one in result.entities if one.type == id_type}
+        one = entities.get(id)
         if one is None or one.row is None:
-            return one is not None and len(shown) == 1
+            return one is not None and len(entities) == 1
         return are_said(chosen, phrases_for(result.tool), id_type, one.row, one.rows, self.today)
 
-    def plain(self, tool: Tool, parameter: str, arguments: dict[str, Any]) -> Any:
+    def choose_plain_value(self, tool: Tool, parameter: str, arguments: dict[str, Any]) -> Any:
         """Return a value for a parameter that is not an id: from the entities' own rows, else from its server."""
         schema, used = tool.input_schema["properties"][parameter], values_of(arguments)
         if parameter in tool.seen:
-            shown_near = [
-                shown
+            seen_nearby = [
+                known
                 for call in reversed(self.calls)
                 if TOOLS[call.tool][0] is TOOLS[tool.name][0]
-                for name, shown in values_in(call.result.data)
+                for name, known in values_in(call.result.data)
                 if name == tool.seen[parameter]
             ]
-            if shown_near:
-                return as_taken(tool, parameter, self.draw.choice(list(dict.fromkeys(shown_near))[:12]))
+            if seen_nearby:
+                return as_taken(tool, parameter, self.draw.choice(list(dict.fromkeys(seen_nearby))[:12]))
         server = TOOLS[tool.name][0]
         for call in reversed(self.calls):
             again = call.arguments.get(parameter)
@@ -830,7 +834,7 @@ class Planner:
         context, said = self.contexts[server.name], phrases_for(tool.name).values.get(parameter)
         return value(tool, parameter, schema, context, self.draw, self.world, used, said.days if said else "soon")
 
-    def words(self, tool: Tool, wanted: set[str], wish: Wish) -> dict[str, str]:
+    def verbalize_slots(self, tool: Tool, wanted: set[str], wish: Wish) -> dict[str, str]:
         """Return the words for each slot of a phrase. Raises NothingFits for a value that has no words."""
         phrases, said = phrases_for(tool.name), dict[str, str]()
         for name in sorted(wanted):
@@ -851,10 +855,15 @@ class Planner:
         """
         rests_on = frozenset(one.sighting.call for one in referents if one.sighting)
         for position, call in enumerate(self.calls):
-            if call.tool == name and call.arguments == arguments and not call.writes and not self.written(position):
+            if (
+                call.tool == name
+                and call.arguments == arguments
+                and not call.writes
+                and not self.has_later_write(position)
+            ):
                 return position
         before = self.world
-        result, after = self.results.ask(before, name, arguments)
+        result, after = self.results.call_tool(before, name, arguments)
         if not result.ok:
             raise StepRefused(f"{name}: {result.text}")
         if TOOLS[name][1].writes and not changed_rows(TOOLS[name][0].name, before, after):
@@ -867,7 +876,7 @@ class Planner:
         self.calls.append(PlannedCall(name, arguments, result, wish, rests_on, before, after, fresh, currency))
         self.note(position, result)
         tool = TOOLS[name][1]
-        self.used = self.used | {str(one) for parameter in tool.ids for one in listed(arguments.get(parameter))}
+        self.used = self.used | {str(one) for parameter in tool.ids for one in wrap_in_list(arguments.get(parameter))}
         return position
 
     def currency(self, referents: Sequence[Referent]) -> str:
@@ -877,7 +886,7 @@ class Planner:
                 return str(found)
         return ""
 
-    def written(self, position: int) -> bool:
+    def has_later_write(self, position: int) -> bool:
         """Return whether something was written after a call."""
         return any(call.writes for call in self.calls[position + 1 :])
 
@@ -888,11 +897,11 @@ class Planner:
         }
         for one in result.entities:
             if one.row is not None or one.id not in fresh[one.type]:
-                fresh[one.type][one.id] = Sighting(one.type, one.id, position, one.row, one.rows)
+                fresh[one.type][one.id] = ObservedEntity(one.type, one.id, position, one.row, one.rows)
         self.sightings = self.sightings | fresh
 
 
-def is_unambiguous(described: Description, sighting: Sighting, others: Sequence[Sighting]) -> bool:
+def is_unambiguous(described: Description, sighting: ObservedEntity, others: Sequence[ObservedEntity]) -> bool:
     """Return whether a description of an entity fits no other one of its type that another list showed."""
     if described.kind != "attributes":
         return all(one.call == sighting.call for one in others)
@@ -913,7 +922,7 @@ def is_circular(referents: Mapping[str, Sequence[Referent]]) -> bool:
         for one in many
         if one.description.kind == "only"
     ]
-    return any(text in whole for own, whole in parts for name, many in texts.items() if name != own for text in many)
+    return any(text in other for own, other in parts for name, many in texts.items() if name != own for text in many)
 
 
 def unit_of(phrases: Phrases, name: str) -> str:
@@ -922,7 +931,7 @@ def unit_of(phrases: Phrases, name: str) -> str:
     return said.unit[0] if said and said.unit else ""
 
 
-def ways(edge: dict[str, Any], tool: Tool) -> dict[str, Any]:
+def get_enabling_arguments(edge: dict[str, Any], tool: Tool) -> dict[str, Any]:
     """Return the plain arguments with which a tool enables another: gear D, not any gear."""
     return {
         name: value
@@ -937,7 +946,7 @@ def same_kind(tool: Tool, other: str, parameter: str) -> bool:
     return one == two and one is not None and parameter not in tool.sensitive and parameter not in FREE
 
 
-def rounded(number: float) -> int:
+def round_number(number: float) -> int:
     """Return a number rounded as users choose one: two digits, then zeros."""
     digits = max(0, len(str(int(number))) - 2)
     return int(round(number, -digits))
@@ -951,9 +960,9 @@ def is_figure(row: Mapping[str, Any], described: Description) -> bool:
 
 def values_of(arguments: Mapping[str, Any]) -> set[str]:
     """Return the values of arguments as strings, with lists flattened."""
-    return {str(one) for value in arguments.values() for one in listed(value)}
+    return {str(one) for value in arguments.values() for one in wrap_in_list(value)}
 
 
-def listed(value: Any) -> list[Any]:
+def wrap_in_list(value: Any) -> list[Any]:
     """Return the values of a parameter that may take several."""
     return value if isinstance(value, list) else [] if value is None else [value]

@@ -15,7 +15,7 @@ from mcp_servers.kit import Draw
 from ..trajectory import Kind, Level
 from .templates import PERSONAS
 
-FEWEST_SHOWN = 5
+FEWEST_CANDIDATES = 5
 WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}
 Sort = Literal["asked", "looked_up", "default", "arrives", "declined", "partly"]
 """Sorts of conversations of the kind missing_function; see clarification.py."""
@@ -53,8 +53,10 @@ class Knobs:
     dates: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.most < FEWEST_SHOWN:
-            raise ValueError(f"A conversation calls up to {FEWEST_SHOWN} tools, so `most` must be at least as large.")
+        if self.most < FEWEST_CANDIDATES:
+            raise ValueError(
+                f"A conversation calls up to {FEWEST_CANDIDATES} tools, so `most` must be at least as large."
+            )
 
 
 PAPER = Knobs()
@@ -67,7 +69,7 @@ TINY = replace(PAPER, most=8, fewest=8, distractors=0.1, distractor_count=(1, 2)
 def draw_kind(knobs: Knobs, draw: Draw) -> Kind:
     rest = 1 - knobs.irrelevance - knobs.missing_function
     kinds: tuple[Kind, ...] = ("irrelevance", "missing_function", "chain")
-    return draw.weighted(kinds, (knobs.irrelevance, knobs.missing_function, rest))
+    return draw.choose_weighted(kinds, (knobs.irrelevance, knobs.missing_function, rest))
 
 
 LINKED = 0.35  # share of conversations that may use a second server which edges lead to
@@ -85,7 +87,7 @@ def draw_servers(graph: nx.DiGraph, about: str, knobs: Knobs, draw: Draw) -> tup
         servers.append(draw.choice(linked))
     while sum(sizes[name] for name in servers) < knobs.fewest and len(servers) < len(sizes):
         rest = [name for name in sorted(sizes) if name not in servers]
-        servers.append(draw.weighted(rest, [1 + links(graph, own, name) for name in rest]))
+        servers.append(draw.choose_weighted(rest, [1 + links(graph, own, name) for name in rest]))
     return tuple(sorted(servers))
 
 
@@ -105,8 +107,8 @@ def draw_toolset(
     """
     sizes = Counter(server for _, server in graph.nodes(data="server"))
     if kind == "irrelevance":
-        others = draw.shuffled(
-            [name for name in sorted(sizes) if name not in servers and not related(graph, about, name)]
+        others = draw.shuffle_items(
+            [name for name in sorted(sizes) if name not in servers and not has_edge_to_server(graph, about, name)]
         )
         servers, count = others[:1], 1
         while sum(sizes[name] for name in servers) < knobs.fewest and count < len(others):
@@ -119,9 +121,9 @@ def draw_toolset(
         if kind == "irrelevance":
             far = [name for name in far if graph.nodes[name]["server"] != graph.nodes[about]["server"]]
         tools += draw.sample(far, draw.integer(*knobs.distractor_count))
-    return tuple(draw.shuffled(tools))
+    return tuple(draw.shuffle_items(tools))
 
 
-def related(graph: nx.DiGraph, about: str, server: str) -> bool:
+def has_edge_to_server(graph: nx.DiGraph, about: str, server: str) -> bool:
     """Return whether an edge links a tool to a server."""
     return any(graph.nodes[name]["server"] == server for name in (*graph.predecessors(about), *graph.successors(about)))

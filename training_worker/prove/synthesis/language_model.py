@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from ..trajectory import Act, Example, Level, Message
 from .endpoint import Endpoint, TooLong
-from .endpoint.structured_output import TRIES, Answer, ask
-from .wording_checks import Check, Wording
+from .endpoint.structured_output import TRIES, Answer, request_json
+from .wording_checks import Check, RewrittenText
 
 MODEL = "model"  # in `Example.wording`, for a text of the model
-MOST_SHOWN = 4_000  # characters of an observation in the prompt
+MAX_OBSERVATION = 4_000  # characters of an observation in the prompt
 
 FORM = """Keep every text that is listed, letter by letter and in the order of the list. Add no number, name, day,
 amount or id of your own, and deny nothing that the draft does not deny. Never write the name of a tool or a field, such
@@ -66,12 +66,12 @@ def write_texts(example: Example, endpoint: Endpoint, tries: int = TRIES) -> Exa
 def write(check: Check, endpoint: Endpoint, tries: int) -> tuple[Example, str]:
     """Return the example with one text in the model's words, or unchanged with a short reason."""
     try:
-        answer = ask(endpoint, request(check), Wording, check.fault, tries)
+        answer = request_json(endpoint, request(check), RewrittenText, check.fault, tries)
     except TooLong:
-        answer = Answer[Wording](None, "more than the model reads")
+        answer = Answer[RewrittenText](None, "more than the model reads")
     if answer.value is None:
         return check.example, answer.why.split(":")[0]
-    return check.reworded(answer.value.text), MODEL
+    return check.substitute_text(answer.value.text), MODEL
 
 
 def request(check: Check) -> tuple[Message, ...]:
@@ -102,9 +102,9 @@ def assistant_facts(check: Check) -> Iterator[str]:
     yield f"The user says: {example.turns[check.turn]}"
     for step in example.steps:
         if step.turn == check.turn:
-            yield from (f"A tool replied: {text[:MOST_SHOWN]}" for text in step.observations)
+            yield from (f"A tool replied: {text[:MAX_OBSERVATION]}" for text in step.observations)
     for failure in example.failures:
         if failure.turn == check.turn:
-            yield f"A tool refused: {failure.observation[:MOST_SHOWN]}"
+            yield f"A tool refused: {failure.observation[:MAX_OBSERVATION]}"
     if check.act in ASSISTANT_ACTS:
         yield ASSISTANT_ACTS[check.act]

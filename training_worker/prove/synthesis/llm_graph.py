@@ -19,7 +19,7 @@ from ..schemas import tool_schema
 from ..trajectory import Message
 from .dataset import Progress
 from .endpoint import Endpoint
-from .endpoint.structured_output import TRIES, ask
+from .endpoint.structured_output import TRIES, request_json
 
 Dependency = Literal["explicit", "implicit", "none"]
 Pair = tuple[str, str]  # names of tools: the first one runs before the second
@@ -53,7 +53,7 @@ def classify(
     said: dict[Pair, Dependency | None] = {}
     pool = ThreadPoolExecutor(endpoint.settings.parallel)
     try:
-        verdicts = pool.map(lambda pair: ask(endpoint, question(*pair), Verdict, tries=tries).value, pairs)
+        verdicts = pool.map(lambda pair: request_json(endpoint, question(*pair), Verdict, tries=tries).value, pairs)
         for done, ((a, b), verdict) in enumerate(zip(pairs, verdicts, strict=True), 1):
             said[a, b] = verdict.a_to_b if verdict else None
             said[b, a] = verdict.b_to_a if verdict else None
@@ -69,5 +69,5 @@ def question(a: str, b: str) -> tuple[Message, ...]:
 
 def format_tool(name: str) -> str:
     """Return a tool's schema with its output schema as JSON."""
-    told: dict[str, Any] = tool_schema(name)["function"] | {"returns": TOOLS[name][1].output_schema}
-    return json.dumps(told, ensure_ascii=False)
+    fields: dict[str, Any] = tool_schema(name)["function"] | {"returns": TOOLS[name][1].output_schema}
+    return json.dumps(fields, ensure_ascii=False)

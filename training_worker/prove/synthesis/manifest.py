@@ -17,8 +17,8 @@ from mcp_servers.catalogue import TOOLS
 from ...stage_cache import code_digest
 from ..schemas import is_ours, schemas_digest
 from ..trajectory import Example, Json, Split, dumps
+from .decline_proof import EXHAUSTED, SERVED, UNSEARCHABLE
 from .recipes import Plan
-from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE
 
 FORMAT = 2  # increases when the meaning of a dataset's files changes
 PROVE = Path(__file__).parents[1]
@@ -37,8 +37,8 @@ class Part:
     model wrote, and those for which the scripted one remains, by reason.
 
     `quality` has the value of each row of synthesis/quality.py, where it was measured. `searches` counts the searches
-    for another way to serve a wish whose tool is hidden (synthesis/unserved.py): those of the split's conversations,
-    which found none, and those for which conversations were dropped.
+    for another way to serve a wish whose tool is hidden (synthesis/decline_proof.py): those of the split's
+    conversations, which found none, and those for which conversations were dropped.
     """
 
     conversations: int
@@ -94,7 +94,7 @@ class Manifest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class DrawCounts:
     """Counts of the draws, or of the lines read, for a split."""
 
     drawn: int
@@ -103,7 +103,7 @@ class Drawn:
     dropped: COUNTS
 
 
-def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
+def part(examples: Iterable[Example], sha256: str, drawn: DrawCounts) -> Part:
     """Count a split in one pass, without storing examples."""
     kinds, servers, tools, knobs, levels, personas, failures, sources, checks = (Counter[str]() for _ in range(9))
     foreign, wording = Counter[str](), Counter[str]()

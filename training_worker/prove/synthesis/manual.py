@@ -14,7 +14,7 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
-from ..provenance import grounded, single, value_edges
+from ..provenance import is_grounded, single, value_edges
 from ..rollout import Limits
 from ..trajectory import Example, Json, Step, ToolCall, WorldRef
 from .validate import Rejected, hidden_edges, validate
@@ -56,7 +56,7 @@ def example_of(id: str, world: WorldRef, calls: Sequence[ManualCall], today: str
         edges=tuple(sorted(set(value_edges(said, steps, today)))),
         candidates=candidates(id, calls),
         answers=tuple(answers(calls, turns)),
-        digests=tuple(replayed(world, calls)),
+        digests=tuple(replay_calls(world, calls)),
         fingerprint=fingerprint(world.servers),
         today=today,
     )
@@ -86,7 +86,7 @@ def turns_of(calls: Sequence[ManualCall]) -> list[int]:
     return turns
 
 
-def replayed(where: WorldRef, calls: Sequence[ManualCall]) -> Iterator[str]:
+def replay_calls(where: WorldRef, calls: Sequence[ManualCall]) -> Iterator[str]:
     """Yield the digests of a fresh world, at its start and after each call. Raises Rejected where a result differs."""
     if missing := [name for name in where.servers if name not in SERVERS]:
         raise Rejected(f"The server {', '.join(missing)} no longer exists.")
@@ -104,11 +104,11 @@ def replayed(where: WorldRef, calls: Sequence[ManualCall]) -> Iterator[str]:
         yield world.digest()
 
 
-def unsaid(calls: Sequence[ManualCall]) -> list[list[Json]]:
+def list_ungrounded_values(calls: Sequence[ManualCall]) -> list[list[Json]]:
     """Return for each call the values that no call before it shows; the user must say these up to that call."""
     seen, found = "", list[list[Json]]()
     for made in calls:
-        found.append([value for value in single(made.arguments) if not grounded(value, seen)])
+        found.append([value for value in single(made.arguments) if not is_grounded(value, seen)])
         seen = f"{seen} {made.text}"
     return found
 
@@ -119,7 +119,7 @@ def candidates(id: str, calls: Sequence[ManualCall]) -> tuple[str, ...]:
     near = [name for server in dict.fromkeys(TOOLS[name][0] for name in called) for name in server.tools]
     others, draw = [name for name in near if name not in called], Draw("by hand", id)
     few = draw.sample(others, min(len(others), max(0, MOST_TOOLS - len(called))))
-    return tuple(draw.shuffled([*called, *few]))
+    return tuple(draw.shuffle_items([*called, *few]))
 
 
 def answers(calls: Sequence[ManualCall], turns: Sequence[int]) -> Iterator[str]:

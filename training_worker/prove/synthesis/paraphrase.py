@@ -13,7 +13,7 @@ from .dataset import Progress
 from .endpoint import Endpoint
 from .endpoint.structured_output import TRIES
 from .language_model import write_texts
-from .manifest import Drawn, Manifest
+from .manifest import DrawCounts, Manifest
 
 
 def paraphrase_all(
@@ -44,17 +44,18 @@ def paraphrase_folder(
 ) -> Manifest:
     """Write a dataset with the same conversations in the model's words, each file atomically, the manifest last.
 
-    Raises EndpointFailed, Taken unless `replacing`, and what `dataset_folder.read` and `dataset_folder.check` raise.
+    Raises EndpointFailed, DatasetExistsError unless `replacing`, and what `dataset_folder.read` and
+    `dataset_folder.check` raise.
     """
     known = dataset_folder.read(source)
-    dataset_folder.free(out, replacing)
+    dataset_folder.require_free_folder(out, replacing)
     by_split = {split: list(dataset_folder.examples(source, split)) for split in dataset_folder.SPLITS}
     rest = iter(paraphrase_all([one for split in by_split.values() for one in split], endpoint, progress))
 
-    def split_of(split: Split) -> tuple[list[Example], Drawn]:
+    def split_of(split: Split) -> tuple[list[Example], DrawCounts]:
         before = known.splits[split]
-        counts = {field.name: getattr(before, field.name) for field in fields(Drawn)}
-        return [next(rest) for _ in by_split[split]], Drawn(**counts)
+        counts = {field.name: getattr(before, field.name) for field in fields(DrawCounts)}
+        return [next(rest) for _ in by_split[split]], DrawCounts(**counts)
 
     settings = {**known.settings, "paraphrased": known.content}
     teacher = f"paraphrase by {endpoint.settings.model}"

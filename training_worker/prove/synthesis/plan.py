@@ -23,7 +23,7 @@ Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second", "c
 
 
 @dataclass(frozen=True)
-class Sighting:
+class ObservedEntity:
     """An entity that an observation shows: the call, the entity's row, and the rows of its list."""
 
     type: str
@@ -43,7 +43,7 @@ class Referent:
     id: str
     type: str
     description: Description
-    sighting: Sighting | None = None
+    sighting: ObservedEntity | None = None
     name: str = ""
 
 
@@ -77,11 +77,11 @@ class PlannedCall:
         """Ids in the result that did not exist in the world before."""
         server = TOOLS[self.tool][0].name
         pairs = [pair for _, _, *pair in changed_rows(server, self.before, self.after)] if self.writes else []
-        shown = {id for _, id in find_ids(self.tool, self.result.data)} if pairs else set()
+        ids = {id for _, id in find_ids(self.tool, self.result.data)} if pairs else set()
         tables = self.before.sessions[server].state.tables().values()
         return frozenset(
             id
-            for id in shown
+            for id in ids
             if not any(id in table for table in tables)
             and any(id in repr(new) and id not in repr(old) for old, new in pairs)
         )
@@ -182,7 +182,7 @@ def to_argument(value: Any) -> str | int | None:
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
-def outdates(plan: Plan, at: int, earlier: Iterable[int]) -> bool:
+def invalidates_reports(plan: Plan, at: int, earlier: Iterable[int]) -> bool:
     """Return whether the wish at a position makes reports of some earlier wishes untrue.
 
     That is so if a read would have another result now, or what a write created is changed or gone.

@@ -16,7 +16,7 @@ from itertools import pairwise
 from mcp_servers.catalogue import TOOLS
 
 from ..edges import longest_path
-from ..provenance import says, single
+from ..provenance import contains_value, single
 from ..speech import find_said
 from ..trajectory import Edges, Example, Json, ToolCall
 from .resolver import find_winners
@@ -24,7 +24,7 @@ from .text_statistics import TEXT_ROWS, QualityRow, measure_ngrams, measure_open
 
 Tally = tuple[str, float, float]
 Value = str | int | float
-SHOWN = ("enum", "const", "default", "examples")  # keywords of JSON Schema that show a value
+VALUE_KEYWORDS = ("enum", "const", "default", "examples")  # keywords of JSON Schema that show a value
 LEAST_INTEGER = 10  # smaller ones occur everywhere
 SIGNS = {">=": "≥", "<=": "≤"}
 SPELLED_OUT = "EmailAddress"  # an id that users do say, like paths
@@ -65,12 +65,12 @@ class Quality:
         """Return the value of a row."""
         return float(getattr(self, row.name))
 
-    def meets(self, row: QualityRow) -> bool | None:
+    def meets_row_target(self, row: QualityRow) -> bool | None:
         """Return whether a row's target is met; None for a row without one."""
-        return meets(row, self.value(row))
+        return is_target_met(row, self.value(row))
 
 
-def meets(row: QualityRow, value: float) -> bool | None:
+def is_target_met(row: QualityRow, value: float) -> bool | None:
     """Return whether a value meets the target of a row; None for a row without one."""
     if row.target is None:
         return None
@@ -313,7 +313,7 @@ def find_schema_values(schema: Json) -> Iterator[Value]:
             yield from find_schema_values(part)
     elif isinstance(schema, dict):
         for key, part in schema.items():
-            if key in SHOWN:
+            if key in VALUE_KEYWORDS:
                 yield from find_values(part)
             else:  # a property may have the name of a keyword
                 named = key in ("properties", "$defs", "definitions") and isinstance(part, dict)
@@ -325,10 +325,10 @@ def tally_ids(example: Example) -> Iterator[Tally]:
     ids = [
         (step.turn, value) for step in example.steps for call in step.calls for value in find_opaque_ids(example, call)
     ]
-    spelled = [says(" ".join(example.turns[: turn + 1]), value) for turn, value in ids]
+    spelled = [contains_value(" ".join(example.turns[: turn + 1]), value) for turn, value in ids]
     everything = " ".join(example.turns)
     yield "spelled_ids", sum(spelled), len(ids)
-    yield "raw_id_chains", any(says(everything, value) for _, value in ids), 1
+    yield "raw_id_chains", any(contains_value(everything, value) for _, value in ids), 1
 
 
 def find_opaque_ids(example: Example, call: ToolCall) -> Iterator[str]:
@@ -345,10 +345,10 @@ def find_opaque_ids(example: Example, call: ToolCall) -> Iterator[str]:
 def tally_tools(example: Example) -> Iterator[Tally]:
     """Yield the tallies of a chain's calls, their alternatives and candidate tools."""
     called = [call.name for step in example.steps for call in step.calls]
-    shown = set(example.candidates)
+    candidates = set(example.candidates)
     yield "calls", len(called), 1
-    yield "tools_shown", len(shown), 1
-    yield "tools_called", len(shown & set(called)) / max(len(shown), 1), bool(shown)
+    yield "tools_shown", len(candidates), 1
+    yield "tools_called", len(candidates & set(called)) / max(len(candidates), 1), bool(candidates)
     yield "repeated_tool", len(set(called)) < len(called), 1
     yield "parallel_steps", sum(len(step.calls) > 1 for step in example.steps), len(example.steps)
     yield "alternatives", bool(example.alternatives), 1

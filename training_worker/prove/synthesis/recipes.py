@@ -31,14 +31,14 @@ class Plan:
     recipe: Recipe
     unseen: tuple[str, ...] = ()
 
-    def graph(self, whole: nx.DiGraph, split: Split) -> nx.DiGraph:
+    def graph(self, full: nx.DiGraph, split: Split) -> nx.DiGraph:
         """Return the graph of the tools that a split is about."""
         if not self.unseen:
-            return whole
-        servers = dict.fromkeys(server for _, server in whole.nodes(data="server"))
-        return part(whole, [name for name in servers if (name in self.unseen) == (split == "held_out")])
+            return full
+        servers = dict.fromkeys(server for _, server in full.nodes(data="server"))
+        return part(full, [name for name in servers if (name in self.unseen) == (split == "held_out")])
 
-    def wanted(self, split: Split) -> Mapping[Kind, int]:
+    def get_kind_counts(self, split: Split) -> Mapping[Kind, int]:
         return self.held_out if split == "held_out" else self.train
 
 

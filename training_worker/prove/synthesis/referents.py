@@ -90,7 +90,7 @@ def is_alone(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: S
     others = [one for one in rows if one is not row]
     for name in names:
         value = row.get(name)
-        others = [one for one in others if same(one.get(name), value)]
+        others = [one for one in others if have_same_wording(one.get(name), value)]
     return not others
 
 
@@ -105,7 +105,7 @@ def word(phrases: Phrases, row: Mapping[str, Any], name: str, today: str) -> str
     return ways[0]
 
 
-def same(one: Any, other: Any) -> bool:
+def have_same_wording(one: Any, other: Any) -> bool:
     """Return whether users would say two values the same way."""
     if isinstance(one, str) and isinstance(other, str):
         return one.casefold() == other.casefold() or other.casefold() in one.casefold()

@@ -1,6 +1,6 @@
 """Verification of a dataset: every conversation is replayed, and drift is reported with its cause.
 
-`validate.holds` decides; for a conversation that is no longer valid, `diagnose` finds the first difference.
+`validate.require_valid` decides; for a conversation that is no longer valid, `diagnose` finds the first difference.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from mcp_servers.world import World
 from ..rollout import oracle
 from ..trajectory import BadLine, Example, ToolCall, Verdict, each_line
 from .dataset import Progress
-from .dataset_folder import changed, read
-from .validate import LARGEST, Rejected, holds, provenance
+from .dataset_folder import list_changed_files, read
+from .validate import LARGEST, Rejected, provenance, require_valid
 
 Cause = Literal["record", "server", "tool", "world", "answer", "state", "provenance", "oracle", "other", "code"]
 CAUSES: dict[Cause, str] = {
@@ -61,7 +61,7 @@ class Group:
 
 
 @dataclass
-class Replayed:
+class ReplayReport:
     """The result of a dataset's replay; `not_certified` counts imported conversations with calls, not replayed.
 
     `elsewhere` counts those that external servers certified at import, by server names; they are not replayed either,
@@ -114,11 +114,13 @@ class Replayed:
             self.bad_lines.append(line)
 
 
-def verify(folder: Path, progress: Progress = lambda done, total: None) -> Replayed:
+def verify(folder: Path, progress: Progress = lambda done, total: None) -> ReplayReport:
     """Replay every conversation of a folder on the present servers. Raises what `dataset_folder.read` raises."""
     known = read(folder)
-    found = Replayed(total=sum(one.conversations for one in known.splits.values()), changed=changed(folder, known))
-    for done, example in enumerate(lines(folder, list(known.splits)), 1):
+    found = ReplayReport(
+        total=sum(one.conversations for one in known.splits.values()), changed=list_changed_files(folder, known)
+    )
+    for done, example in enumerate(read_split_lines(folder, list(known.splits)), 1):
         if isinstance(example, BadLine):
             found.add_bad(example)
         elif not example.runs_here:
@@ -131,7 +133,7 @@ def verify(folder: Path, progress: Progress = lambda done, total: None) -> Repla
     return found
 
 
-def lines(folder: Path, splits: list[str]) -> Iterator[Example | BadLine]:
+def read_split_lines(folder: Path, splits: list[str]) -> Iterator[Example | BadLine]:
     """Yield all lines of the splits whose files exist."""
     for split in splits:
         if (path := folder / f"{split}.jsonl").exists():
@@ -141,12 +143,16 @@ def lines(folder: Path, splits: list[str]) -> Iterator[Example | BadLine]:
 def drift_of(example: Example) -> Drift | None:
     """Return why an example is no longer valid; None when it is valid."""
     if example.source:
-        return None if example.turns and earned(example) == 1.0 else Drift(example.id, "oracle", "It does not earn 1.")
+        return (
+            None
+            if example.turns and compute_oracle_reward(example) == 1.0
+            else Drift(example.id, "oracle", "It does not earn 1.")
+        )
     if wrong := unusable(example):
         return wrong
     today = replace(example, fingerprint=fingerprint(example.world.servers))
     try:
-        holds(today)
+        require_valid(today)
     except Rejected as reason:
         return diagnose(today) or Drift(example.id, "other", str(reason))
     if today != example:
@@ -205,7 +211,7 @@ def diagnose(example: Example) -> Drift | None:
         provenance(example)
     except Rejected as reason:
         return Drift(example.id, "provenance", str(reason))
-    if (total := earned(example)) is None or abs(total - LARGEST[example.abstains]) > 1e-9:
+    if (total := compute_oracle_reward(example)) is None or abs(total - LARGEST[example.abstains]) > 1e-9:
         return Drift(example.id, "oracle", f"It earns {total}, not {LARGEST[example.abstains]}.")
     return None
 
@@ -217,7 +223,7 @@ def list_step_calls(example: Example, position: int) -> list[tuple[ToolCall, str
     return failed + [pair for step in steps for pair in zip(step.calls, step.observations, strict=True)]
 
 
-def earned(example: Example) -> float | None:
+def compute_oracle_reward(example: Example) -> float | None:
     """Return the reward of the ground truth when it is run."""
     reward = oracle(example).reward
     return reward.total if reward else None
@@ -226,9 +232,9 @@ def earned(example: Example) -> float | None:
 def difference(then: str, now: str) -> tuple[str, ...]:
     """Return the first differing lines of JSON spread over lines ("-" recorded, "+" present), cut to a width."""
     compared = difflib.unified_diff(spread(then), spread(now), lineterm="", n=0)
-    told = [line[:DIFF_WIDTH] for line in compared if not line.startswith(("---", "+++", "@@"))]
-    more = len(told) - DIFF_LINES
-    return (*told[:DIFF_LINES], *([f"and {more} more lines"] if more > 0 else []))
+    lines = [line[:DIFF_WIDTH] for line in compared if not line.startswith(("---", "+++", "@@"))]
+    more = len(lines) - DIFF_LINES
+    return (*lines[:DIFF_LINES], *([f"and {more} more lines"] if more > 0 else []))
 
 
 def spread(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.kit.phrases import OPTIONAL, Phrases, ToolPhrases, slots
 
-from ..speech import capitalized, conjunction, content_words, forms, phrases_for
+from ..speech import capitalize_text, conjunction, content_words, forms, phrases_for
 from .sampler import widest
 
 MOST_ITEMS = 5  # rows of a list in a text
@@ -32,8 +32,8 @@ AS_WRITTEN = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”|\b\w++:[^\s\"“”]++)
 BY_DEFAULT = re.compile(r"\b(\d+) by default")
 PLAIN = ("That is done.", "It worked, that is taken care of.", "That went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
-SHOWN = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Let me see. ", "Certainly. ")
-DONE = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Done. ", "Very well. ", "Certainly. ")
+READ_OPENINGS = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Let me see. ", "Certainly. ")
+WRITE_OPENINGS = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Done. ", "Very well. ", "Certainly. ")
 CLOSINGS = (
     *[""] * 12,
     " Is there anything else?",
@@ -93,13 +93,13 @@ def report(
         extra = list_in_words(lists, phrases, data, 0 if "limit" in arguments else usual_rows(own), currency)
         if not extra:
             return draw.choice(PLAIN)
-    return filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
+    return fill_answer(phrases, answers, arguments, words, data, draw, extra, currency, optional)
 
 
 def find_result_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]]]:
     """Return the lists of a result that are not empty, each with the words for one of its rows."""
     places = {said.list: said.item} | dict(said.also) if said.item else {}
-    found = [(item, at(data, path) if path else data) for path, item in places.items()]
+    found = [(item, get_value_at_path(data, path) if path else data) for path, item in places.items()]
     return [(item, rows if isinstance(rows, list) else [rows]) for item, rows in found if rows]
 
 
@@ -111,7 +111,7 @@ def list_in_words(
     `usual` is the tool's default limit of rows: a list of that length may be incomplete. Rows that contain lists are
     not shortened, but these lists are.
     """
-    texts = [listed(phrases, item, rows, currency) for item, rows in lists]
+    texts = [verbalize_rows(phrases, item, rows, currency) for item, rows in lists]
     count = sum(len(rows) for _, rows in lists)
     if count > sum(map(len, texts)) or left_out(data, count):
         items = "; ".join(map(conjunction, filter(None, texts))) + ", among others"
@@ -130,7 +130,7 @@ def mark(rows: Sequence[Any], usual: int, alone: bool) -> str:
     return f" (the first {usual})" if len(rows) == usual > 1 and not outer else ""
 
 
-def filled(
+def fill_answer(
     phrases: Phrases,
     answers: Sequence[str],
     arguments: Mapping[str, Any],
@@ -143,7 +143,7 @@ def filled(
 ) -> str:
     """Return a filled answer whose slots all have a value, with most of the `optional` arguments; else a plain one."""
     currency = str(data.get("currency") or currency) if isinstance(data, dict) else currency
-    for answer in sorted(draw.shuffled(answers), key=lambda one: -len({*slots(one)}.intersection(optional))):
+    for answer in sorted(draw.shuffle_items(answers), key=lambda one: -len({*slots(one)}.intersection(optional))):
         values = {}
         for name in slots(answer):
             values[name] = (
@@ -165,32 +165,32 @@ def fill_slots(template: str, values: Mapping[str, str]) -> str:
 def argument(phrases: Phrases, name: str, arguments: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """Return an argument in words; "" where it was not used or the user left it open."""
     if name in words:
-        return addressed(words[name])
+        return convert_to_second_person(words[name])
     ways = forms(phrases, name, arguments[name]) if arguments.get(name) is not None and name in arguments else ()
     return ways[0] if ways else ""
 
 
 def field(phrases: Phrases, path: str, data: Any, currency: str = "") -> str:
     """Return the value at a dotted path of a result in words; "" where it is empty or has no words."""
-    value = at(data, path)
+    value = get_value_at_path(data, path)
     if isinstance(value, list):
         value = value[:MOST_ITEMS]
     if isinstance(value, str):
-        value = shortened(value)
+        value = shorten_text(value)
     ways = forms(phrases, path.split(".")[-1], value, currency=currency) if value not in (None, "", [], {}) else ()
     return ways[0] if ways else ""
 
 
-def shortened(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return a text on one line, cut between words if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[:LONGEST].rsplit(" ", 1)[0] + "..."
 
 
-def left_out(data: Any, shown: int) -> bool:
+def left_out(data: Any, visible: int) -> bool:
     """Return whether a result has more rows than it shows; a short list is complete whatever its count says."""
     more, count = (data.get("more"), data.get("count")) if isinstance(data, dict) else (0, 0)
-    return bool(more) or (isinstance(count, int) and count > shown >= MOST_ITEMS)
+    return bool(more) or (isinstance(count, int) and count > visible >= MOST_ITEMS)
 
 
 def usual_rows(tool: Tool) -> int:
@@ -200,7 +200,7 @@ def usual_rows(tool: Tool) -> int:
     return int(limit.get("default") or (stated[1] if stated else 0))
 
 
-def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> list[str]:
+def verbalize_rows(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> list[str]:
     """Return the first rows of a list in words.
 
     Rows without a field of the item are left out; fields in brackets are used only for rows that have them.
@@ -223,14 +223,14 @@ def without_empty_parts(item: str, values: Mapping[str, str]) -> str:
     return OPTIONAL.sub(lambda part: part[1] if all(values[name] for name in slots(part[1])) else "", item)
 
 
-def at(data: Any, path: str) -> Any:
+def get_value_at_path(data: Any, path: str) -> Any:
     """Return the value at a dotted path; None where there is none."""
     for name in path.split("."):
         data = data.get(name) if isinstance(data, dict) else None
     return data
 
 
-def addressed(words: str) -> str:
+def convert_to_second_person(words: str) -> str:
     """Return the user's words from the assistant's side: "my savings account" becomes "your savings account"."""
     if words[:1] in '"“':
         return words
@@ -242,10 +242,10 @@ def addressed(words: str) -> str:
 
 def sentence(text: str) -> str:
     """Return a text that begins with a capital letter and ends with only one punctuation mark."""
-    return re.sub(r"([.!?][\"”]?)\.$", r"\1", capitalized(text))
+    return re.sub(r"([.!?][\"”]?)\.$", r"\1", capitalize_text(text))
 
 
-def closing_text(reports: Sequence[str], draw: Draw, openings: Sequence[str] = SHOWN) -> str:
+def closing_text(reports: Sequence[str], draw: Draw, openings: Sequence[str] = READ_OPENINGS) -> str:
     """Return the text that ends a turn: the reports, perhaps with an opening (not "Done. Done:") and a closing."""
     text = " ".join(reports)
     fitting = [one for one in openings if not one or first_word(one) != first_word(text)]
@@ -256,9 +256,9 @@ def first_word(text: str) -> str:
     return text.partition(" ")[0].strip(".,:")
 
 
-def declined(label: str, value: str, draw: Draw) -> str:
+def describe_unmet_condition(label: str, value: str, draw: Draw) -> str:
     """Return the text for a condition that is not met: the checked field and its value."""
-    return sentence(draw.choice(UNMET).format(it=addressed(label), value=value))
+    return sentence(draw.choice(UNMET).format(it=convert_to_second_person(label), value=value))
 
 
 def decline(
@@ -273,7 +273,7 @@ def decline(
     clauses = [one for one in clauses if {*slots(one)} <= (words or {}).keys()]
     alike = [len(content_words(one) & content_words(request)) for one in clauses]
     clauses = [one for one, count in zip(clauses, alike, strict=True) if count == max(alike)]
-    wish = addressed(fill_slots(draw.choice(clauses), words or {})) if clauses else tool_title(tool)
+    wish = convert_to_second_person(fill_slots(draw.choice(clauses), words or {})) if clauses else tool_title(tool)
     text = draw.choice(DECLINES).format(it=wish)
     if candidates and draw.chance(0.7):
         near = [name for name in candidates if TOOLS[name][0] is TOOLS[tool][0]]

@@ -22,7 +22,7 @@ from mcp_servers.kit.phrases import EntityPhrases, PhraseError, Phrases, ValuePh
 from mcp_servers.kit.times import minute_text
 
 from ..provenance import instant_of, place, single, ways_to_say, word
-from ..result_schema import bare, element_type, hints, parts_with_ids, rows_in
+from ..result_schema import element_type, hints, parts_with_ids, rows_in, strip_annotated
 from ..speech import MONTH, rank
 from ..trajectory import Example, Json
 
@@ -99,7 +99,7 @@ def resolve(example: Example) -> list[Origin]:
     return [found for found in trace(example) if isinstance(found, Origin)]
 
 
-def unresolved(example: Example) -> list[str]:
+def list_unresolved_values(example: Example) -> list[str]:
     """Return a message for each leaf value of the ground truth that has no origin before its call."""
     return [found for found in trace(example) if isinstance(found, str)]
 
@@ -369,7 +369,7 @@ class Superlative:
 
 
 @dataclass(frozen=True)
-class Naming:
+class EntityNaming:
     """The ways to name the entities of an id type, in the words of one server."""
 
     nouns: tuple[str, str]
@@ -379,13 +379,13 @@ class Naming:
 
 
 @cache
-def load_naming(server: str, id_type: str) -> Naming | None:
+def load_naming(server: str, id_type: str) -> EntityNaming | None:
     """Return the ways a server's phrases name the entities of an id type; None where there are none."""
     phrases = load_phrases(server)
     entity = phrases.entities.get(id_type)
     if entity is None:
         return None
-    return Naming(
+    return EntityNaming(
         entity.noun, tuple(map(parse_template, entity.names)), tuple(list_superlatives(entity)), phrases.values
     )
 
@@ -415,7 +415,7 @@ def find_choice_fields(tool: str) -> frozenset[str]:
 
 
 def walk_choices(hint: Any, name: str = "") -> Iterator[str]:
-    hint = bare(hint)
+    hint = strip_annotated(hint)
     if get_origin(hint) is Literal:
         yield name
     elif dataclasses.is_dataclass(hint):
@@ -442,7 +442,7 @@ class Candidate:
 
 def walk_ids(hint: Any, value: Any, path: Path = ()) -> Iterator[Candidate]:
     """Yield every id in a value of a result's type, with the row that directly contains it."""
-    hint = bare(hint)
+    hint = strip_annotated(hint)
     if isinstance(value, list):
         inside = element_type(hint)
         for position, element in enumerate(value):
@@ -452,7 +452,7 @@ def walk_ids(hint: Any, value: Any, path: Path = ()) -> Iterator[Candidate]:
             if value.get(name) is not None:
                 yield from walk_field(part, value, name, (*path, name))
     elif isinstance(value, dict):
-        inside = next((part for part in map(bare, get_args(hint)) if dataclasses.is_dataclass(part)), None)
+        inside = next((part for part in map(strip_annotated, get_args(hint)) if dataclasses.is_dataclass(part)), None)
         if inside is not None:
             yield from walk_ids(inside, value, path)
 
@@ -473,7 +473,7 @@ def walk_field(hint: Any, row: dict[str, Any], name: str, path: Path) -> Iterato
 @cache
 def find_id_type(hint: Any) -> str | None:
     """Return the id type of a field that contains only ids: one, an optional one, or a list of them."""
-    hint = bare(hint)
+    hint = strip_annotated(hint)
     if isinstance(hint, NewType):
         return hint.__name__
     if dataclasses.is_dataclass(hint):
@@ -558,7 +558,7 @@ def get_kind(value: Json) -> str:
 
 
 @dataclass(frozen=True)
-class Fit:
+class EntitySpan:
     """A span of a text that names an entity."""
 
     id: str
@@ -720,7 +720,7 @@ class Conversation:
         plain = re.sub(r"(?<!^)(?=[A-Z])", " ", id_type.removesuffix("Id")).lower() or "id"
         return found.nouns if found else (plain, f"{plain}s")
 
-    def list_namings(self, use: Use, one: Observation, id_type: str) -> list[Naming]:
+    def list_namings(self, use: Use, one: Observation, id_type: str) -> list[EntityNaming]:
         """Return the ways to name entities in the words of the server that shows them and of the one that uses them."""
         servers = dict.fromkeys(filter(None, (one.server, use.parameter.server)))
         types = dict.fromkeys((id_type, use.parameter.id_type))
@@ -737,7 +737,7 @@ class Conversation:
 
     def match_entities(
         self, utterance: Utterance, use: Use, one: Observation, entities: tuple[Candidate, ...]
-    ) -> Iterator[Fit]:
+    ) -> Iterator[EntitySpan]:
         kind = entities[0].type
         for way in self.list_namings(use, one, kind):
             yield from self.match_names(utterance, way, entities, use.step)
@@ -745,17 +745,19 @@ class Conversation:
         yield from match_roles(utterance, entities)
         yield from match_labels(utterance, entities, find_choice_fields(one.tool), self.get_nouns(use, kind))
 
-    def match_names(self, utterance: Utterance, way: Naming, entities: Iterable[Candidate], step: int) -> Iterator[Fit]:
+    def match_names(
+        self, utterance: Utterance, way: EntityNaming, entities: Iterable[Candidate], step: int
+    ) -> Iterator[EntitySpan]:
         """Yield the spans that match a name of an entity, filled with its fields."""
         for name in way.templates:
             if all(text in utterance.text for text in name.texts):
                 for entity in entities:
                     if entity.field == "id" or has_word(utterance, (entity.field.replace("_", " "), *way.nouns)):
                         for filled in self.fill_template(utterance, way, name, entity.fields, step):
-                            yield from (Fit(entity.id, *span) for span in utterance.find_all(filled))
+                            yield from (EntitySpan(entity.id, *span) for span in utterance.find_all(filled))
 
     def fill_template(
-        self, utterance: Utterance, way: Naming, name: Template, fields: dict[str, Any], step: int
+        self, utterance: Utterance, way: EntityNaming, name: Template, fields: dict[str, Any], step: int
     ) -> Iterator[str]:
         """Yield the texts of a name filled with the values of a row in the user's words."""
         options = []
@@ -810,11 +812,13 @@ class Conversation:
         return {value for call in calls for _, value in iterate_leaves((call.arguments or {}).get(use.name))}
 
 
-def match_superlatives(utterance: Utterance, way: Naming, entities: tuple[Candidate, ...]) -> Iterator[Fit]:
+def match_superlatives(
+    utterance: Utterance, way: EntityNaming, entities: tuple[Candidate, ...]
+) -> Iterator[EntitySpan]:
     """Yield the spans that name the single entity with the largest or smallest value of a field."""
     for one in way.superlatives:
         if one.phrase in utterance.text and (winner := find_extreme(one, entities)):
-            yield from (Fit(winner, *span) for span in utterance.find_all(one.phrase))
+            yield from (EntitySpan(winner, *span) for span in utterance.find_all(one.phrase))
 
 
 def find_extreme(one: Superlative, entities: tuple[Candidate, ...]) -> str:
@@ -850,7 +854,7 @@ def find_best(group: list[Observation], field: str, largest: bool) -> Observatio
 
 def match_labels(
     utterance: Utterance, entities: tuple[Candidate, ...], choices: frozenset[str], nouns: tuple[str, str]
-) -> Iterator[Fit]:
+) -> Iterator[EntitySpan]:
     """Yield the spans that say a text field of an entity's row, a choice only together with a noun.
 
     Where the row is not the entity's own, the user must also say which of its fields is meant; the noun suffices where
@@ -864,10 +868,10 @@ def match_labels(
         for name, value in list_labels(entity):
             if name in choices:
                 for noun in (*nouns, "one", "ones"):
-                    yield from (Fit(entity.id, *span) for span in utterance.find_all(f"{value.lower()} {noun}"))
+                    yield from (EntitySpan(entity.id, *span) for span in utterance.find_all(f"{value.lower()} {noun}"))
             else:
                 for way in spell_text(value, ""):
-                    yield from (Fit(entity.id, *span) for span in utterance.find_all(way))
+                    yield from (EntitySpan(entity.id, *span) for span in utterance.find_all(way))
 
 
 def list_labels(entity: Candidate) -> Iterator[tuple[str, str]]:
@@ -883,7 +887,7 @@ def list_labels(entity: Candidate) -> Iterator[tuple[str, str]]:
         yield "first name", person.split(" ")[0]
 
 
-def match_roles(utterance: Utterance, entities: tuple[Candidate, ...]) -> Iterator[Fit]:
+def match_roles(utterance: Utterance, entities: tuple[Candidate, ...]) -> Iterator[EntitySpan]:
     """Yield the spans that name an entity by its field, as in "the host", where only one entity is in that field."""
     held: dict[str, set[str]] = defaultdict(set)
     for entity in entities:
@@ -892,10 +896,10 @@ def match_roles(utterance: Utterance, entities: tuple[Candidate, ...]) -> Iterat
         if field != "id" and len(ids) == 1:
             for start, end in utterance.find_all(field.replace("_", " ")):
                 if BEHIND_DETERMINER.search(utterance.text[:start]):
-                    yield from (Fit(id, start, end) for id in ids)
+                    yield from (EntitySpan(id, start, end) for id in ids)
 
 
-def select_unique(fits: Iterable[Fit]) -> dict[str, Span]:
+def select_unique(fits: Iterable[EntitySpan]) -> dict[str, Span]:
     """Return by id the first span that names only one entity. A span inside another entity's does not count."""
     spans: dict[Span, set[str]] = defaultdict(set)
     for fit in fits:
@@ -948,5 +952,5 @@ def explain_ambiguity(use: Use, one: Observation, entities: tuple[Candidate, ...
     count = len({entity.id for entity in entities})
     found = load_naming(use.parameter.server, use.parameter.id_type)
     nouns = found.nouns[1] if found else "rows"
-    shown = f"{use.value} is one of {count} {nouns} shown by {one.tool}"
-    return f"{use.place}: {shown}, and nothing the user says singles it out"
+    text = f"{use.value} is one of {count} {nouns} shown by {one.tool}"
+    return f"{use.place}: {text}, and nothing the user says singles it out"

@@ -56,7 +56,7 @@ def sample(world: World, draw: Draw) -> Context:
         for tool in list(waiting):
             if all(id in context.ids for id in tool.consumes):
                 waiting.remove(tool)
-                progress = look(world, tool, context, draw) or progress
+                progress = sample_tool(world, tool, context, draw) or progress
     return context
 
 
@@ -77,9 +77,9 @@ def context_of(seed: int, size: str, server: str, epoch: int) -> Context:
     return sample(World.open(seed, (server,), size), Draw("context", seed, server, epoch))
 
 
-def look(world: World, tool: Tool, context: Context, draw: Draw) -> bool:
+def sample_tool(world: World, tool: Tool, context: Context, draw: Draw) -> bool:
     """Call a read-only tool a few times; return whether a call succeeded."""
-    told = False
+    learned = False
     for _ in range(CALLS_PER_TOOL if tool.required else 1):
         try:
             arguments = fill(tool, {}, context, draw, world)
@@ -88,8 +88,8 @@ def look(world: World, tool: Tool, context: Context, draw: Draw) -> bool:
         reply = world.call(tool.name, arguments)
         if reply.ok:
             context.learn(tool.name, reply.data)
-            told = True
-    return told
+            learned = True
+    return learned
 
 
 def fill(

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import networkx as nx
 
-from mcp_servers.catalogue import SERVERS, fingerprint, wording
+from mcp_servers.catalogue import SERVERS, compute_wording_digest, fingerprint
 
 from ...stage_cache import code_digest, only_one
 from ..graph import read
@@ -55,9 +55,9 @@ class Draws:
         return cls(found, recipe, split)
 
     def make(self, tasks: Sequence[Task]) -> list[Result]:
-        return [self.one(*task) for task in tasks]
+        return [self.make_result(*task) for task in tasks]
 
-    def one(self, index: int, kind: Kind | None, target: str | None) -> Result:
+    def make_result(self, index: int, kind: Kind | None, target: str | None) -> Result:
         example, dropped = make(index, self.split, self.graph, self.recipe, kind, target)
         return Result(example, tuple(dropped))
 
@@ -86,7 +86,7 @@ class Shard:
     tasks: tuple[Task, ...] = field(compare=False)
 
     @classmethod
-    def of(cls, draws: Draws, tasks: Sequence[Task], folder: Path) -> Shard:
+    def from_tasks(cls, draws: Draws, tasks: Sequence[Task], folder: Path) -> Shard:
         name = f"{draws.split}-{tasks[0][0]:06d}-{digest([draws.key, tasks])}.jsonl"
         return cls(folder / name, tuple(tasks))
 
@@ -111,7 +111,7 @@ class Shard:
 
 
 def in_shards(tasks: Sequence[Task], draws: Draws, folder: Path) -> list[Shard]:
-    return [Shard.of(draws, tasks[start : start + SIZE], folder) for start in range(0, len(tasks), SIZE)]
+    return [Shard.from_tasks(draws, tasks[start : start + SIZE], folder) for start in range(0, len(tasks), SIZE)]
 
 
 @contextmanager
@@ -139,4 +139,4 @@ def digest(value: object) -> str:
 @cache
 def own_code() -> str:
     """Return a digest of this package's code and the servers' behaviour, computed once per process."""
-    return digest([code_digest(PROVE), fingerprint(SERVERS), wording(SERVERS)])
+    return digest([code_digest(PROVE), fingerprint(SERVERS), compute_wording_digest(SERVERS)])

@@ -18,13 +18,13 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 
 from ..chat import write_calls
-from ..provenance import says, word
+from ..provenance import contains_value, word
 from ..reward.final_state import final_state
 from ..reward.success import EQUAL
 from ..rollout import Attempt, Limits
 from ..schemas import input_schemas
 from ..trajectory import Example, Json, Rollout, ToolCall
-from .quality import meets, parse
+from .quality import is_target_met, parse
 from .resolver import ObservedLeaf, Origin, Path, iterate_leaves, resolve
 from .text_statistics import QualityRow
 
@@ -47,7 +47,7 @@ class ShortcutRow(QualityRow):
     @property
     def meets_target(self) -> bool | None:
         """Whether the target is met; None without a target."""
-        return meets(self, self.value)
+        return is_target_met(self, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +157,8 @@ def call_nothing(example: Example) -> tuple[ToolCall, ...]:
 def call_everything(example: Example) -> tuple[ToolCall, ...]:
     """Call every shown tool once, up to the call limit, with the required arguments made from its schema."""
     text = last_word(example.turns[0])
-    shown = list(input_schemas(example).items())[: Limits().calls]
-    return tuple(ToolCall(name, fill_object(schema, schema.get("$defs", {}), text)) for name, schema in shown)
+    tools = list(input_schemas(example).items())[: Limits().calls]
+    return tuple(ToolCall(name, fill_object(schema, schema.get("$defs", {}), text)) for name, schema in tools)
 
 
 def fill_object(schema: Json, definitions: Json, text: str) -> dict[str, Json]:
@@ -201,7 +201,7 @@ def copy_ids(example: Example) -> tuple[ToolCall, ...]:
 def find_spelled_ids(example: Example) -> list[str]:
     """Return the ids of the ground truth that the user spells out, in the order of the user's words."""
     said = " ".join(example.turns)
-    return sorted({id for _, id in list_ids(example) if says(said, id)}, key=lambda id: (word(said, id), id))
+    return sorted({id for _, id in list_ids(example) if contains_value(said, id)}, key=lambda id: (word(said, id), id))
 
 
 def replay_twin(example: Example) -> tuple[ToolCall, ...]:
@@ -214,18 +214,18 @@ def replay_twin(example: Example) -> tuple[ToolCall, ...]:
     twin = World.open(where.seed + 1, where.servers, where.size)
     ids = {place for place, _ in list_ids(example)}
     leaves = {place: leaf for place, _, leaf in list_observed(example) if place in ids}
-    shown: dict[tuple[int, int], Json] = {}
+    results: dict[tuple[int, int], Json] = {}
     values: dict[Place, Json] = {}
     calls: list[ToolCall] = []
     for at, nth, call in list_calls(example):
         for place in (place for place in leaves if place[:2] == (at, nth)):
-            found = find_part(shown[leaves[place].step, leaves[place].call], leaves[place].path)
+            found = find_part(results[leaves[place].step, leaves[place].call], leaves[place].path)
             if isinstance(found, str):
                 values[place] = found
             else:
                 values[place] = last_word(example.turns[example.steps[at].turn])
         calls.append(replace_leaves(call, at, nth, values))
-        shown[at, nth] = parse(twin.call(call.name, calls[-1].arguments or {}).text)
+        results[at, nth] = parse(twin.call(call.name, calls[-1].arguments or {}).text)
     return tuple(calls)
 
 
@@ -247,7 +247,7 @@ def guess_value(example: Example, origin: Origin, leaf: ObservedLeaf) -> Json:
         return fill_schema(schema["properties"].get(origin.parameter, {}), schema.get("$defs", {}), "")
     said = " ".join(example.turns).lower()
     labels = (origin.description, *list_labels(parse(example.steps[leaf.step].observations[leaf.call]), leaf.path))
-    known = [label for label in labels if label and says(said, label.lower())]
+    known = [label for label in labels if label and contains_value(said, label.lower())]
     return max(known, key=len, default=last_word(example.turns[step.turn]))
 
 

@@ -58,25 +58,25 @@ GROUPS: dict[str, tuple[State, ...]] = {
     "response": (S.ANSWERED, S.CORRECTED, S.OTHER_TOOL, S.GAVE_UP),
     "continuation": (S.FOLLOW_UP, S.CLARIFIED, S.ENDED),
 }
-ASKED = (S.PROPOSED, S.INVALID, S.ANSWERED)
+REQUESTED = (S.PROPOSED, S.INVALID, S.ANSWERED)
 EXECUTED = (S.SUCCESS, S.PARTIAL, S.FAILURE)
 RECOVERY = (S.CORRECTED, S.OTHER_TOOL, S.INVALID, S.GAVE_UP)
 CONTINUATION = (S.FOLLOW_UP, S.CLARIFIED, S.ENDED)
 TRANSITIONS: dict[State, tuple[State, ...]] = {
-    S.COMPLETE: ASKED,
-    S.MISSING: ASKED,
-    S.MINIMAL: ASKED,
+    S.COMPLETE: REQUESTED,
+    S.MISSING: REQUESTED,
+    S.MINIMAL: REQUESTED,
     S.PROPOSED: EXECUTED,
     S.INVALID: (S.PROPOSED, S.CORRECTED, S.OTHER_TOOL, S.INVALID, S.ANSWERED, S.GAVE_UP),
-    S.SUCCESS: ASKED,
+    S.SUCCESS: REQUESTED,
     S.PARTIAL: RECOVERY,
     S.FAILURE: RECOVERY,
     S.CORRECTED: EXECUTED,
     S.OTHER_TOOL: EXECUTED,
     S.ANSWERED: CONTINUATION,
     S.GAVE_UP: CONTINUATION,
-    S.FOLLOW_UP: ASKED,
-    S.CLARIFIED: ASKED,
+    S.FOLLOW_UP: REQUESTED,
+    S.CLARIFIED: REQUESTED,
     S.ENDED: (),
 }
 
@@ -134,7 +134,7 @@ class Talk:
     failing: list[tuple[ToolCall, str]] = field(default_factory=list)  # failed calls without recovery so far
     messages: list[Message] = field(default_factory=list)
 
-    def say(self, words: str) -> None:
+    def add_user_turn(self, words: str) -> None:
         """Add a user turn."""
         self.turns.append(words)
         self.messages.append(Message("user", words))
@@ -165,21 +165,21 @@ class Teacher(Protocol):
 
     task: Task
 
-    def ask(self, talk: Talk) -> str | None:
+    def generate_user_turn(self, talk: Talk) -> str | None:
         """Return the user's next turn; None when there is nothing more to ask."""
 
     def move(self, talk: Talk, fault: str) -> Move:
         """Return the assistant's next move; `fault` says what was wrong with the previous proposal, if anything."""
 
 
-def hold(teacher: Teacher, world: World) -> Talk:
+def run_conversation(teacher: Teacher, world: World) -> Talk:
     """Hold a whole conversation and run its calls in the world. Raises Stuck, and what the teacher raises."""
     task = teacher.task
     talk = Talk(task, digests=[world.digest()])
-    opening = teacher.ask(talk)
+    opening = teacher.generate_user_turn(talk)
     if not opening:
         raise Stuck("The user says nothing.")
-    talk.say(opening)
+    talk.add_user_turn(opening)
     talk.enter(State(task.level))
     calls = 0
     for _ in range(MOVES):
@@ -188,17 +188,17 @@ def hold(teacher: Teacher, world: World) -> Talk:
             calls += len(move.calls)
             if calls > CALLS:
                 raise Stuck(f"The assistant made more than {CALLS} calls.")
-            talk.enter(resumed(talk, move))
+            talk.enter(decide_next_state(talk, move))
             execute(talk, move, world)
             continue
         talk.answers.append(move.text)
         talk.messages.append(Message("assistant", move.text))
-        talk.enter(settled(talk, "gave_up") or State.ANSWERED)
-        words = teacher.ask(talk) if len(talk.turns) < USER_TURNS else None
+        talk.enter(record_recovery(talk, "gave_up") or State.ANSWERED)
+        words = teacher.generate_user_turn(talk) if len(talk.turns) < USER_TURNS else None
         if words is None:
             talk.enter(State.ENDED)
             return talk
-        talk.say(words)
+        talk.add_user_turn(words)
         talk.enter(State.CLARIFIED if move.asks else State.FOLLOW_UP)
     raise Stuck(f"The assistant did not come to an end in {MOVES} moves.")
 
@@ -210,14 +210,14 @@ def proposal(teacher: Teacher, talk: Talk) -> Move:
     fault = ""
     for _ in range(TRIES):
         move = teacher.move(talk, fault)
-        fault = wrong(move, schemas)
+        fault = find_move_fault(move, schemas)
         if not fault:
             return move
         talk.enter(State.INVALID)
     raise Stuck(f"{TRIES} proposals in a row were not valid; the last: {fault}")
 
 
-def wrong(move: Move, schemas: Mapping[str, dict[str, Any]]) -> str:
+def find_move_fault(move: Move, schemas: Mapping[str, dict[str, Any]]) -> str:
     """Return what is wrong with the form of a move; "" when it is valid."""
     for call in move.calls:
         if call.arguments is None:
@@ -229,13 +229,13 @@ def wrong(move: Move, schemas: Mapping[str, dict[str, Any]]) -> str:
     return "" if move.calls or move.text.strip() else "neither a call nor a text"
 
 
-def resumed(talk: Talk, move: Move) -> State:
+def decide_next_state(talk: Talk, move: Move) -> State:
     """Return the state after a move of calls: a failure just before is corrected, or another tool is used."""
     failed = {call.name for call, _ in talk.failing}
-    return settled(talk, "corrected" if move.calls[0].name in failed else "other_tool") or State.PROPOSED
+    return record_recovery(talk, "corrected" if move.calls[0].name in failed else "other_tool") or State.PROPOSED
 
 
-def settled(talk: Talk, recovery: Recovery) -> State | None:
+def record_recovery(talk: Talk, recovery: Recovery) -> State | None:
     """Record how failed calls were recovered from, and return the state; None when nothing had failed."""
     if not talk.failing:
         return None

@@ -182,7 +182,7 @@ def measure_ngrams(texts: Sequence[str], sizes: Sequence[int] = (2, 4), limit: i
     The shares are means of five seeded shuffles, equal for any order of `texts`; 0 where there is no n-gram.
     """
     ordered = sorted(texts)
-    samples = [sample(Draw("n-grams", seed).shuffled(ordered), limit) for seed in range(SEEDS)]
+    samples = [sample(Draw("n-grams", seed).shuffle_items(ordered), limit) for seed in range(SEEDS)]
     shares = {size: fmean(measure_distinct(tokens, size) for tokens in samples) for size in sizes}
     return NgramVariety(len(samples[0]), shares)
 

@@ -57,7 +57,7 @@ class ResultCache:
     def __init__(self) -> None:
         self.known: dict[tuple[tuple[State, ...], datetime, str, str], tuple[ToolResult, World]] = {}
 
-    def ask(self, world: World, name: str, arguments: Mapping[str, Any]) -> tuple[ToolResult, World]:
+    def call_tool(self, world: World, name: str, arguments: Mapping[str, Any]) -> tuple[ToolResult, World]:
         """Return a tool's result in a world and the world after the call, a fork where something was written."""
         server, tool = TOOLS[name]
         sessions = world.sessions.values() if tool.writes else (world.sessions[server.name],)
@@ -73,16 +73,16 @@ class ResultCache:
 def entities_in(tool: str, data: Any) -> Iterator[ResultEntity]:
     """Yield the entities that a result shows, those with rows first, each with all rows of its type."""
     rows, fields = rows_in(tool, data), dict[str, list[dict[str, Any]]]()
-    shown = [(row.type, row.id, row.fields) for row in rows]
-    known, found = {(type, id) for type, id, _ in shown}, find_ids(tool, data)
+    entities = [(row.type, row.id, row.fields) for row in rows]
+    known, found = {(type, id) for type, id, _ in entities}, find_ids(tool, data)
     held = {id: type for type, id in found if type not in types_with_rows() and (type, id) not in known}
-    shown += holders_in(held, data) if held else ()
-    for type, _, row in shown:
+    entities += holders_in(held, data) if held else ()
+    for type, _, row in entities:
         fields.setdefault(type, []).append(row)
     lists = {type: tuple(rows) for type, rows in fields.items()}
-    for type, id, row in shown:
+    for type, id, row in entities:
         yield ResultEntity(type, id, row, lists[type])
-    known = {(type, id) for type, id, _ in shown}
+    known = {(type, id) for type, id, _ in entities}
     yield from (ResultEntity(*one) for one in found if one not in known)
 
 

@@ -18,7 +18,7 @@ from ..rollout import oracle, stale
 from ..speech import find_said
 from ..trajectory import Example, Step, ToolCall
 from .alternatives import find_faults
-from .resolver import unresolved
+from .resolver import list_unresolved_values
 from .templates import long_day
 
 MOST_ERRORS = 0.3
@@ -33,10 +33,10 @@ def validate(example: Example) -> None:
     """Raise Rejected unless the example was made with servers that behave as the present ones, and is valid on them."""
     if example.fingerprint != fingerprint(example.world.servers):
         raise Rejected(f"{example.id}: {stale(example)}")
-    holds(example)
+    require_valid(example)
 
 
-def holds(example: Example) -> None:
+def require_valid(example: Example) -> None:
     """Raise Rejected for an invalid example.
 
     A valid one replays, its alternatives show the values taken from its look-ups, all its values have a source and its
@@ -103,12 +103,12 @@ def provenance(example: Example) -> None:
 
 def derivable(example: Example) -> None:
     """Raise Rejected unless the resolver finds the origin of every value, including those of failed calls."""
-    if faults := unresolved(example):
+    if faults := list_unresolved_values(example):
         raise Rejected(f"{example.id}: {faults[0]}")
     for failure in example.failures:
         made = Step((failure.call,), failure.turn, (failure.observation,))
         probe = replace(example, steps=(*example.steps[: failure.step], made), failures=())
-        if faults := [one for one in unresolved(probe) if one.startswith(f"step {failure.step},")]:
+        if faults := [one for one in list_unresolved_values(probe) if one.startswith(f"step {failure.step},")]:
             raise Rejected(f"{example.id}: before {faults[0]}")
 
 

@@ -29,9 +29,8 @@ from .templates import leaks, long_day
 from .validate import Rejected, provenance
 
 Speaker = Literal["user", "assistant"]
-EXACT = re.compile(
-    r"(?<![\w@.+/:-])(?:[^\W\d]|[.+/:-])*+[\d@](?:[\w@.+/:-]|,(?=\d{3}(?!\d)))*+"
-)  # an id, a number, a date, an address
+# an id, a number, a date, an address
+EXACT = re.compile(r"(?<![\w@.+/:-])(?:[^\W\d]|[.+/:-])*+[\d@](?:[\w@.+/:-]|,(?=\d{3}(?!\d)))*+")
 AMOUNT = re.compile(r"(?<![\w.,])-?[€$£]?\d++(?:[.,]\d++)*+(?: (?:euros?|cents?|[A-Z]{3})\b)?")
 CURRENCY = re.compile(r"[€$£]|\b(?:euros?|dollars?|pounds?|EUR|USD|GBP)\b")
 CURRENCIES = {"€": "EUR", "$": "USD", "£": "GBP", "euro": "EUR", "dollar": "USD", "pound": "GBP"}
@@ -57,7 +56,7 @@ RARE, KNOWN = 7, 14  # servers of 20; words in the phrases of more servers are n
 
 
 @dataclass(frozen=True)
-class Wording:
+class RewrittenText:
     """The text that the model is asked to write."""
 
     text: str
@@ -74,21 +73,21 @@ class Check:
         answers = example.answers[: turn + 1] if speaker == "assistant" else ()
         said = " ".join([*example.turns[first : turn + 1], *answers])
         self.currencies = currencies(said)
-        self.known = said if speaker == "user" else " ".join([said, *observed(example, turn)])
-        self.exact = {normal(one) for one in exact(self.known)}
+        self.known = said if speaker == "user" else " ".join([said, *list_observed_texts(example, turn)])
+        self.exact = {normal(one) for one in find_exact_tokens(self.known)}
         self.names = {one.casefold() for one in LETTERS.findall(self.known)}
 
     @property
     def act(self) -> Act | None:
         return self.example.acts[self.turn] if self.example.acts else None
 
-    def reworded(self, text: str) -> Example:
+    def substitute_text(self, text: str) -> Example:
         """Return the example with this text in place of the scripted one."""
         if self.speaker == "user":
-            return replace(self.example, turns=replaced(self.example.turns, self.turn, text.strip()))
-        return replace(self.example, answers=replaced(self.example.answers, self.turn, text.strip()))
+            return replace(self.example, turns=replace_item(self.example.turns, self.turn, text.strip()))
+        return replace(self.example, answers=replace_item(self.example.answers, self.turn, text.strip()))
 
-    def fault(self, wording: Wording) -> str:
+    def fault(self, wording: RewrittenText) -> str:
         new = wording.text.strip()
         if not new.replace("\n", "").isprintable() or not new:
             return "empty, or with letters that cannot be printed"
@@ -101,15 +100,15 @@ class Check:
             yield f"a value is lost: {', '.join(lost)}"
         if moved := first_out_of_order(new, self.values):
             yield f"values are in another order or too few: {moved}"
-        if invented := list(dict.fromkeys(self.invented(new))):
+        if invented := list(dict.fromkeys(self.find_invented_values(new))):
             yield f"a value is new: {', '.join(invented)}"
         if leaked := leaks(new, said=self.known):
             yield f"the name of a tool or a field: {', '.join(sorted(leaked))}"
         yield from self.request_faults(new) if self.speaker == "user" else self.report_faults(new)
 
-    def invented(self, new: str) -> Iterator[str]:
+    def find_invented_values(self, new: str) -> Iterator[str]:
         """Yield numbers, ids, addresses, files, days, currencies, quotations and names that were not said or shown."""
-        yield from (one for one in exact(new) if normal(one) not in self.exact)
+        yield from (one for one in find_exact_tokens(new) if normal(one) not in self.exact)
         yield from (one for one in NUMBER_WORD.findall(new) if not self.knows_number(one.casefold()))
         yield from sorted(currencies(new) - self.currencies)
         known = self.known.casefold()
@@ -131,7 +130,7 @@ class Check:
                 yield f"a wish is lost: say one of {', '.join(sorted(due or old))}"
         if self.act == "answer" and (more := (topic_words(new) & all_topics()) - topic_words(self.old)):
             yield f"a wish is new: {', '.join(sorted(more))}"
-        example = self.reworded(new)
+        example = self.substitute_text(new)
         try:
             provenance(example)
         except Rejected as reason:
@@ -148,12 +147,12 @@ class Check:
         if self.act != "answer" and subject and not subject & topic_words(new):
             yield f"about something else: say one of {', '.join(sorted(subject))}"
         if self.act == "ask":
-            asked = question_words(self.old)
-            if not new.endswith("?") or (asked and not asked & question_words(new)):
-                yield f"another question: ask at the end, with one of {', '.join(sorted(asked))}"
+            words = question_words(self.old)
+            if not new.endswith("?") or (words and not words & question_words(new)):
+                yield f"another question: ask at the end, with one of {', '.join(sorted(words))}"
 
 
-def replaced(texts: tuple[str, ...], place: int, text: str) -> tuple[str, ...]:
+def replace_item(texts: tuple[str, ...], place: int, text: str) -> tuple[str, ...]:
     return (*texts[:place], text, *texts[place + 1 :])
 
 
@@ -166,7 +165,7 @@ def values_said(example: Example, turn: int, speaker: Speaker = "user") -> list[
     """
     text = text_of(example, turn, speaker)
     amounts = (found.rstrip(".,") for found in AMOUNT.findall(text))
-    found = dict.fromkeys(filter(None, [*values(example, turn, speaker), *exact(text), *amounts]))
+    found = dict.fromkeys(filter(None, [*values(example, turn, speaker), *find_exact_tokens(text), *amounts]))
     if speaker == "user":
         found |= dict.fromkeys([*descriptions(example, turn), *(f"is {one}" for one in COMPARISONS)])
     spans = {(at, at + len(value)): value for value in found for at in occurrences(text, value)}
@@ -203,17 +202,17 @@ def values(example: Example, turn: int, speaker: Speaker) -> Iterator[str]:
             leaves = single(parse(text))
             yield from (one for one in leaves if isinstance(one, str) and (len(one) > SHORT or not one.islower()))
     if speaker == "assistant":
-        yield from (one for one in observed(example, turn) if len(one) > SHORT)
+        yield from (one for one in list_observed_texts(example, turn) if len(one) > SHORT)
 
 
 def argument_values(call: ToolCall, today: str) -> Iterator[str]:
     for name, argument in (call.arguments or {}).items():
         for value in single(argument):
             if not isinstance(value, bool) and value not in (None, ""):
-                yield from (verbalize(value), *ways_to_say(value, today), *ways(call.name, name, value, today))
+                yield from (verbalize(value), *ways_to_say(value, today), *list_wordings(call.name, name, value, today))
 
 
-def observed(example: Example, turn: int) -> Iterator[str]:
+def list_observed_texts(example: Example, turn: int) -> Iterator[str]:
     """Yield what tools showed up to the end of a turn: their replies, and each value in users' words."""
     for step in example.steps:
         if step.turn <= turn:
@@ -227,10 +226,10 @@ def observed(example: Example, turn: int) -> Iterator[str]:
 def values_as_said(tool: str, data: Json, today: str) -> Iterator[str]:
     for name, value in values_in(data):
         if value != "" and not isinstance(value, bool):
-            yield from ways(tool, name, value, today)
+            yield from list_wordings(tool, name, value, today)
 
 
-def ways(tool: str, name: str, value: Json, today: str) -> tuple[str, ...]:
+def list_wordings(tool: str, name: str, value: Json, today: str) -> tuple[str, ...]:
     """Return the wordings of a value of a tool's parameter or field; none for a tool without phrases."""
     try:
         return forms(phrases_for(tool), name, value, today) if tool in TOOLS else ()
@@ -269,7 +268,7 @@ def first_out_of_order(text: str, values: list[str]) -> str:
     return ""
 
 
-def exact(text: str) -> list[str]:
+def find_exact_tokens(text: str) -> list[str]:
     return [found.rstrip(".:/-+,") for found in EXACT.findall(text)]
 
 

@@ -25,13 +25,13 @@ from .conversation import Recipe
 from .shards import Draws, Result, Shard, Task, in_shards
 
 TURN = 0.2  # seconds between two checks for shards from helpers
-ASKED = 16  # shards requested from helpers at a time
+MAX_REQUESTED = 16  # shards requested from helpers at a time
 PATIENCE = 30.0  # seconds until a requested shard counts as lost
 MOST_DEATHS = 3  # tolerated crashes of the process pool
 Ask = Callable[[Draws, Shard], bool]  # requests a shard from any helper; False when no helper is available
 
 
-def nobody(draws: Draws, shard: Shard) -> bool:
+def request_no_shard(draws: Draws, shard: Shard) -> bool:
     return False
 
 
@@ -39,7 +39,7 @@ class Crew:
     """A pool of local processes that makes draws and stores their shards in a folder, by default a temporary one."""
 
     def __init__(
-        self, draws: Draws, folder: Path | None = None, processes: int | None = None, ask: Ask = nobody
+        self, draws: Draws, folder: Path | None = None, processes: int | None = None, ask: Ask = request_no_shard
     ) -> None:
         self.draws, self.processes, self.ask = draws, processes or os.cpu_count() or 1, ask
         self.held, self.deaths = ExitStack(), 0
@@ -86,7 +86,7 @@ class Crew:
                 return
             try:
                 self.assign(left, away)
-                done = self.look()
+                done = self.collect_finished_shards()
             except BrokenProcessPool:  # a killed process breaks the whole pool
                 self.deaths += 1
                 if self.deaths > MOST_DEATHS:
@@ -99,14 +99,14 @@ class Crew:
     def assign(self, left: Iterable[Shard], away: dict[Shard, float]) -> None:
         """Give each local process an unassigned shard, or the one helpers have had longest; then ask helpers."""
         now, busy = time.monotonic(), set(self.here.values())
-        for shard in [shard for shard, asked_at in away.items() if now - asked_at > PATIENCE]:
+        for shard in [shard for shard, requested_at in away.items() if now - requested_at > PATIENCE]:
             del away[shard]
         free = deque(shard for shard in left if shard not in busy and shard not in away)
         late = deque(shard for shard in away if shard not in busy)
         while len(self.here) < self.processes and (free or late):
             shard = (free or late).popleft()
             self.here[self.submit(shard)] = shard
-        while free and len(away) < ASKED and self.ask(self.draws, free[0]):
+        while free and len(away) < MAX_REQUESTED and self.ask(self.draws, free[0]):
             away[free.popleft()] = now
 
     def submit(self, shard: Shard) -> Future[None]:
@@ -114,7 +114,7 @@ class Crew:
             return self.pool.submit(shard.make, self.draws)
         return deaf_to_ctrl_c(lambda: self.pool.submit(make_shard, shard))
 
-    def look(self) -> list[Shard]:
+    def collect_finished_shards(self) -> list[Shard]:
         """Return the shards that local processes have finished, after a short wait for one."""
         done = wait(self.here, TURN, FIRST_COMPLETED).done
         for future in done:

@@ -20,14 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="the model's folder: tokenizer, configuration, safetensors")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     parser.add_argument("--no-weights", action="store_true", help="skip the check that needs the model's weights")
-    asked = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        verdict = audit_folder(asked.folder, weights=not asked.no_weights)
+        verdict = audit_folder(args.folder, weights=not args.no_weights)
     except UnreadableData as reason:
         verdict = Verdict("", checks=(Check("model", False, str(reason)),))
-    print(json.dumps(verdict.as_json(), ensure_ascii=False, indent=1) if asked.json else format_verdict(verdict))
+    print(json.dumps(verdict.as_json(), ensure_ascii=False, indent=1) if args.json else format_verdict(verdict))
     return 0 if verdict.ok else 1
 
 

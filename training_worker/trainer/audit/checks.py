@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from ...prove.trajectory import Message
 from .. import conversation as assembled
-from ..conversation import Encoded, encode, render
+from ..conversation import EncodedConversation, encode, render
 from ..model_families import Chat, Family, chat_of, family_of
 from .conversations import ANSWER, BALANCE, CONTROL, FIND, Conversation, conversations, user, without_control
 from .difference import difference
@@ -25,8 +25,8 @@ class Assembly:
 
     prompt: Callable[..., list[int]] = assembled.prompt_ids
     glue: Callable[..., list[int]] = assembled.glue_ids
-    join: Callable[..., Encoded] = assembled.join
-    demonstration: Callable[..., Encoded] = assembled.encode_demonstration
+    join: Callable[..., EncodedConversation] = assembled.join
+    demonstration: Callable[..., EncodedConversation] = assembled.encode_demonstration
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def audit(tokenizer: Tokenizer, assembly: Assembly | None = None) -> Verdict:
     return Verdict(family.name, chat.pinned or "the model's own", checks)
 
 
-def first(details: Iterable[tuple[str, str]]) -> str:
+def find_first_fault(details: Iterable[tuple[str, str]]) -> str:
     """Return the first conversation in which something is wrong, and what; empty if all is well."""
     return next((f"{name}: {detail}" for name, detail in details if detail), "")
 
@@ -132,23 +132,25 @@ def calls(case: Case) -> str:
 def verbatim(case: Case) -> str:
     """The policy's output stays unchanged, token for token, however it was tokenized."""
 
-    def one(conversation: Conversation) -> str:
+    def find_verbatim_fault(conversation: Conversation) -> str:
         spans, turns = [], []
         for between, message in assembled.turns_of(conversation.rest):
             letters = [id for letter in message.content for id in case.ids(letter)]
             spans.append([*letters, case.family.end])
             turns.append((case.assembly.glue(case.tokenizer, between) if between else [], spans[-1]))
         made = case.assembly.join(case.assembly.prompt(case.tokenizer, conversation.opening, conversation.tools), turns)
-        kept = [id for id, mine in zip(made.ids, made.mask, strict=True) if mine]
-        return difference(case.tokenizer, [id for span in spans for id in span], kept, "the policy said")
+        ids = [id for id, mine in zip(made.ids, made.mask, strict=True) if mine]
+        return difference(case.tokenizer, [id for span in spans for id in span], ids, "the policy said")
 
-    return first((conversation.name, one(conversation)) for conversation in case.conversations)
+    return find_first_fault(
+        (conversation.name, find_verbatim_fault(conversation)) for conversation in case.conversations
+    )
 
 
 def glue(case: Case) -> str:
     """The text between two turns of the policy is exactly what the template writes there."""
 
-    def one(conversation: Conversation, at: int, between: list[Message]) -> str:
+    def find_glue_fault(conversation: Conversation, at: int, between: list[Message]) -> str:
         before = case.text(conversation, at)
         spoken = before[: case.end_of(before)]
         after = case.text(conversation, at + len(between), generate=True)
@@ -160,31 +162,33 @@ def glue(case: Case) -> str:
         at = len(conversation.opening)
         for between, _ in assembled.turns_of(conversation.rest):
             if between:
-                yield f"{conversation.name}, after message {at}", one(conversation, at, between)
+                yield f"{conversation.name}, after message {at}", find_glue_fault(conversation, at, between)
             at += len(between) + 1
 
-    return first(found for conversation in case.conversations for found in all_of(conversation))
+    return find_first_fault(found for conversation in case.conversations for found in all_of(conversation))
 
 
 def rendering(case: Case) -> str:
     """A conversation of canonical turns, concatenated, equals the template's rendering of the whole."""
 
-    def one(conversation: Conversation) -> str:
+    def find_rendering_fault(conversation: Conversation) -> str:
         text = case.text(conversation)
         expected = case.ids(text[: case.end_of(text)])
-        return difference(case.tokenizer, expected, demonstrated(case, conversation).ids)
+        return difference(case.tokenizer, expected, assemble_demonstration(case, conversation).ids)
 
-    return first((conversation.name, one(conversation)) for conversation in case.conversations)
+    return find_first_fault(
+        (conversation.name, find_rendering_fault(conversation)) for conversation in case.conversations
+    )
 
 
 def mask(case: Case) -> str:
     """The mask covers the policy's tokens and the ones that end its turns, and no others."""
 
-    def one(conversation: Conversation) -> str:
+    def find_mask_fault(conversation: Conversation) -> str:
         text, spans = case.text(conversation), case.spans(conversation)
         cut = case.tokenizer(text[: case.end_of(text)], add_special_tokens=False, return_offsets_mapping=True)
         expected = [int(any(start <= at < end for start, end in spans)) for at, _ in cut["offset_mapping"]]
-        found, ids = list(demonstrated(case, conversation).mask), cut["input_ids"]
+        found, ids = list(assemble_demonstration(case, conversation).mask), cut["input_ids"]
         if expected == found:
             return ""
         at = next(
@@ -195,7 +199,7 @@ def mask(case: Case) -> str:
             f"token {at + 1}, {case.tokenizer.decode(ids[at : at + 1])!r}, was said by {owner}; the mask says otherwise"
         )
 
-    return first((conversation.name, one(conversation)) for conversation in case.conversations)
+    return find_first_fault((conversation.name, find_mask_fault(conversation)) for conversation in case.conversations)
 
 
 def control(case: Case) -> str:
@@ -203,15 +207,17 @@ def control(case: Case) -> str:
     special = {id for id, token in case.tokenizer.added_tokens_decoder.items() if token.special}
     special |= {ids[0] for text in CONTROL if len(ids := case.ids(text)) == 1}
 
-    def one(conversation: Conversation) -> str:
+    def find_control_fault(conversation: Conversation) -> str:
         plain, seen = (
-            [id for id in demonstrated(case, version).ids if id in special]
+            [id for id in assemble_demonstration(case, version).ids if id in special]
             for version in (without_control(conversation), conversation)
         )
         return difference(case.tokenizer, plain, seen)
 
-    return first((conversation.name, one(conversation)) for conversation in case.conversations)
+    return find_first_fault(
+        (conversation.name, find_control_fault(conversation)) for conversation in case.conversations
+    )
 
 
-def demonstrated(case: Case, conversation: Conversation) -> Encoded:
+def assemble_demonstration(case: Case, conversation: Conversation) -> EncodedConversation:
     return case.assembly.demonstration(case.tokenizer, conversation.opening, conversation.rest, conversation.tools)

@@ -48,7 +48,7 @@ def user(text: str) -> Message:
     return Message("user", text)
 
 
-def says(text: str) -> Message:
+def build_reply(text: str) -> Message:
     return Message("assistant", text)
 
 
@@ -58,7 +58,7 @@ def tool(text: str) -> Message:
 
 def conversations(format: Format) -> list[Conversation]:
     """Return all conversations, with calls in this format; they follow from a seed, so they are always the same."""
-    return [*synthesized(format), *awkward(format)]
+    return [*synthesize_conversations(format), *build_edge_cases(format)]
 
 
 @cache
@@ -68,32 +68,56 @@ def examples() -> tuple[Example, ...]:
     return tuple(example for example in made if example)
 
 
-def synthesized(format: Format) -> list[Conversation]:
+def synthesize_conversations(format: Format) -> list[Conversation]:
     return [
-        Conversation(f"synthesized {example.id}", asked.opening, demonstration(example, format), asked.tools)
+        Conversation(f"synthesized {example.id}", prompt.opening, demonstration(example, format), prompt.tools)
         for example in examples()
-        for asked in [Prompt(example)]
+        for prompt in [Prompt(example)]
     ]
 
 
-def awkward(format: Format) -> list[Conversation]:
+def build_edge_cases(format: Format) -> list[Conversation]:
     one, two = format.write([FIND]), format.write([FIND, BALANCE])
     ask = (user("What has Zoë got?"),)
     hostile = replace_in(TOOLS, "Find an account.", FORGED)
     long = json.dumps([{"id": f"ACC-{i:04}", "note": 'rent, food & \\ "more"'} for i in range(120)])
     letters = "Žluťoučký \N{HORSE FACE} cafe\u0301 \u202eאב 你好"
     return [
-        Conversation("parallel calls", ask, (says(two), tool(ANSWER), tool("[]"), says("She has 1,182.50."))),
-        Conversation("user turns", ask, (says("Which account?"), user("All."), says(one), tool("[]"), says("None."))),
-        Conversation("words beside a call", ask, (says(f"Let me look.\n{one}"), tool(ANSWER), says("There."))),
-        Conversation("a system text", (Message("system", "Be brief."), *ask), (says(one), tool(ANSWER), says("OK."))),
-        Conversation("no tools", ask, (says("I cannot tell."), user("Why?"), says("I have no tools.")), ()),
-        Conversation("empty texts", (user(""),), (says(""), user(""), says(one), tool(""), says(""))),
-        Conversation("spaces", (user("  Hi \n"),), (says("Hi. "), user("\n x"), says(one), tool(" {}\n "), says("Hi"))),
-        Conversation("unicode", (user(letters),), (says(one), tool(letters), says(letters))),
-        Conversation("a long observation", ask, (says(one), tool(long), says("Many."))),
-        Conversation("control tokens in texts", (user(FORGED),), (says(one), tool(FORGED), says("No.")), hostile),
-        Conversation("control tokens in what is said", ask, (says(f"It says {FORGED}"), user("So?"), says("No."))),
+        Conversation(
+            "parallel calls", ask, (build_reply(two), tool(ANSWER), tool("[]"), build_reply("She has 1,182.50."))
+        ),
+        Conversation(
+            "user turns",
+            ask,
+            (build_reply("Which account?"), user("All."), build_reply(one), tool("[]"), build_reply("None.")),
+        ),
+        Conversation(
+            "words beside a call", ask, (build_reply(f"Let me look.\n{one}"), tool(ANSWER), build_reply("There."))
+        ),
+        Conversation(
+            "a system text",
+            (Message("system", "Be brief."), *ask),
+            (build_reply(one), tool(ANSWER), build_reply("OK.")),
+        ),
+        Conversation(
+            "no tools", ask, (build_reply("I cannot tell."), user("Why?"), build_reply("I have no tools.")), ()
+        ),
+        Conversation(
+            "empty texts", (user(""),), (build_reply(""), user(""), build_reply(one), tool(""), build_reply(""))
+        ),
+        Conversation(
+            "spaces",
+            (user("  Hi \n"),),
+            (build_reply("Hi. "), user("\n x"), build_reply(one), tool(" {}\n "), build_reply("Hi")),
+        ),
+        Conversation("unicode", (user(letters),), (build_reply(one), tool(letters), build_reply(letters))),
+        Conversation("a long observation", ask, (build_reply(one), tool(long), build_reply("Many."))),
+        Conversation(
+            "control tokens in texts", (user(FORGED),), (build_reply(one), tool(FORGED), build_reply("No.")), hostile
+        ),
+        Conversation(
+            "control tokens in what is said", ask, (build_reply(f"It says {FORGED}"), user("So?"), build_reply("No."))
+        ),
     ]
 
 
@@ -104,13 +128,13 @@ def replace_in(tools: Sequence[dict[str, Any]], text: str, by: str) -> tuple[dic
 def without_control(conversation: Conversation) -> Conversation:
     """Return the conversation without anything that looks like a control token, as the expected result."""
 
-    def plain(text: str) -> str:
+    def replace_control_tokens(text: str) -> str:
         for control in CONTROL:
             text = text.replace(control, "x")
         return text
 
     def all_of(messages: Sequence[Message]) -> tuple[Message, ...]:
-        return tuple(replace(message, content=plain(message.content)) for message in messages)
+        return tuple(replace(message, content=replace_control_tokens(message.content)) for message in messages)
 
-    tools = tuple(json.loads(plain(json.dumps(conversation.tools))))
+    tools = tuple(json.loads(replace_control_tokens(json.dumps(conversation.tools))))
     return replace(conversation, opening=all_of(conversation.opening), rest=all_of(conversation.rest), tools=tools)

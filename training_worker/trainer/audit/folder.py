@@ -8,7 +8,7 @@ from pathlib import Path
 from transformers import PreTrainedTokenizerFast
 
 from ...prove.trajectory import UnreadableData
-from ..timeout import within
+from ..timeout import enforce_timeout
 from .checks import Verdict, audit
 
 LONGEST_AUDIT = 120.0  # seconds, a hundred times the usual; a third-party template may never end
@@ -27,7 +27,7 @@ def audit_folder(folder: Path, weights: bool = True, seconds: float = LONGEST_AU
     """
     tokenizer = tokenizer_of(folder)
     try:
-        with within(seconds):
+        with enforce_timeout(seconds):
             verdict = audit(tokenizer)
     except TimeoutError as error:
         raise UnreadableModel(

@@ -28,7 +28,7 @@ class Reader:
             out = self.model(input_ids=torch.tensor([list(ids)]), past_key_values=self.cache, use_cache=True)
             self.cache, self.logits = out.past_key_values, out.logits[0, -1]
 
-    def speak(self, end: int) -> Spoken:
+    def decode_turn(self, end: int) -> Spoken:
         """Return a turn of at most TURN tokens with their log-probabilities; its last token ends it."""
         said: Spoken = []
         while not said or (said[-1][0] != end and len(said) < TURN):
@@ -40,7 +40,7 @@ class Reader:
 
 
 @torch.inference_mode()
-def unlike(
+def find_largest_gap(
     model: Any, tokenizer: PreTrainedTokenizerFast, conversation: Conversation, reader: type[Reader] = Reader
 ) -> tuple[float, str]:
     """Return the largest gap between the log-probabilities of greedy decoding and of one pass, and where it is."""
@@ -50,7 +50,7 @@ def unlike(
     for between, _ in turns_of(conversation.rest):
         glue = glue_ids(tokenizer, between) if between else []
         reads.read(glue)
-        spoken = reads.speak(end)
+        spoken = reads.decode_turn(end)
         turns.append((glue, [token for token, _ in spoken]))
         said += [logprob for _, logprob in spoken]
     made = join(prompt, turns)

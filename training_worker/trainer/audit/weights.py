@@ -11,9 +11,9 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from ..model_families import family_of
 from .checks import Check
-from .conversations import Conversation, awkward
+from .conversations import Conversation, build_edge_cases
 from .folder import unreadable
-from .likelihood import TOLERANCE, Reader, unlike
+from .likelihood import TOLERANCE, Reader, find_largest_gap
 
 LIKELIHOOD = "log-probabilities"
 SHORT = ("parallel calls", "user turns")
@@ -23,16 +23,16 @@ def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast, reader: type[Read
     """Check that a sampler's log-probabilities, token by token with a cache, are those that training recomputes."""
     worst, where = 0.0, ""
     for conversation in shortest(tokenizer):
-        gap, detail = unlike(model, tokenizer, conversation, reader)
+        gap, detail = find_largest_gap(model, tokenizer, conversation, reader)
         if not gap <= worst:  # a gap that is not a number is the worst
             worst, where = gap, f"{conversation.name}: {detail}"
-    told = f"The largest gap between decoding and one pass is {worst:.1e}; {TOLERANCE:.0e} is allowed."
+    text = f"The largest gap between decoding and one pass is {worst:.1e}; {TOLERANCE:.0e} is allowed."
     ok = worst <= TOLERANCE
-    return Check(LIKELIHOOD, ok, told if ok else f"{told}\n  {where}")
+    return Check(LIKELIHOOD, ok, text if ok else f"{text}\n  {where}")
 
 
 def shortest(tokenizer: PreTrainedTokenizerFast) -> list[Conversation]:
-    return [one for one in awkward(family_of(tokenizer).format) if one.name in SHORT]
+    return [one for one in build_edge_cases(family_of(tokenizer).format) if one.name in SHORT]
 
 
 def model_of(folder: Path) -> Any:

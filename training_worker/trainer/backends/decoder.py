@@ -25,7 +25,7 @@ GUESSES = 4  # tokens drafted for a row at a time
 THREADS = 4  # at most: more would wait for each other, since Python runs only one between operations
 
 
-def misfit(model: Any) -> str:
+def explain_incompatibility(model: Any) -> str:
     """Return why the decoder cannot run this model; empty when it can."""
     if not isinstance(model, Readable):
         return f"it supports Qwen3 and Llama, and this is {type(model).__name__}"
@@ -88,23 +88,23 @@ class DecoderBackend:
 
     def step(self) -> list[GenerationResult]:
         with unsplit_operations() as threads:  # the decoder divides the rows among threads instead
-            return self.speak(self.decoder or self.begin(threads))
+            return self.generate_turns(self.decoder or self.begin(threads))
 
     @torch.inference_mode()
-    def speak(self, decoder: Decoder) -> list[GenerationResult]:
+    def generate_turns(self, decoder: Decoder) -> list[GenerationResult]:
         while speaking := [row for row in self.rows.values() if row.speaking]:
-            guesses = [row.lookup.guess(min(self.guesses, row.most - len(row.said) - 1)) for row in speaking]
+            guesses = [row.lookup.draft_tokens(min(self.guesses, row.most - len(row.said) - 1)) for row in speaking]
             runs = [[*row.queue, *guess] for row, guess in zip(speaking, guesses, strict=True)]
             keep = [len(guess) + 1 for guess in guesses]
             logits = decoder.read([self.places[row.number] for row in speaking], runs, keep)
             numbers = None
             if self.temperature > 0:
-                drawn = [row.uniforms.at(row.drawn, count) for row, count in zip(speaking, keep, strict=True)]
+                drawn = [row.uniforms.get_numbers(row.drawn, count) for row, count in zip(speaking, keep, strict=True)]
                 numbers = torch.tensor([*chain.from_iterable(drawn)], dtype=torch.float64)[:, None]
             tokens, logprobs = (found[:, 0].tolist() for found in pick(logits[:, None], self.temperature, numbers))
             for row, guess, start in zip(speaking, guesses, accumulate(keep, initial=0), strict=False):
                 end = start + len(guess) + 1
-                said = self.say(row, guess, tokens[start:end], logprobs[start:end])
+                said = self.accept_tokens(row, guess, tokens[start:end], logprobs[start:end])
                 decoder.forget(self.places[row.number], len(guess) + 1 - said)
             if ended := [row for row in speaking if not row.speaking]:
                 return [
@@ -112,7 +112,7 @@ class DecoderBackend:
                 ]
         return []
 
-    def say(self, row: Row, guess: list[int], tokens: list[int], logprobs: list[float]) -> int:
+    def accept_tokens(self, row: Row, guess: list[int], tokens: list[int], logprobs: list[float]) -> int:
         """Take the sampled tokens up to the first that differs from the draft or ends the turn; return their number."""
         for place, token in enumerate(tokens):
             row.said.append(token)

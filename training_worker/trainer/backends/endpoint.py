@@ -42,7 +42,7 @@ class EndpointBackend:
         if turn.row not in self.takes:  # the samples of one example are different takes of one request
             self.takes[turn.row] = self.openings.get(messages, 0)
             self.openings[messages] = self.takes[turn.row] + 1
-        self.under_way[self.pool.submit(self.speak, turn.row, messages, turn.tools)] = turn.row
+        self.under_way[self.pool.submit(self.request_turn, turn.row, messages, turn.tools)] = turn.row
 
     def step(self) -> list[GenerationResult]:
         done = wait(self.under_way, return_when=FIRST_COMPLETED).done
@@ -50,14 +50,14 @@ class EndpointBackend:
         return sorted(spoken, key=lambda turn: turn.row)
 
     def drop(self, row: int) -> None:
-        for future in [future for future, asked in self.under_way.items() if asked == row]:
+        for future in [future for future, owner in self.under_way.items() if owner == row]:
             future.cancel()
             del self.under_way[future]
 
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)
 
-    def speak(self, row: int, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> GenerationResult:
+    def request_turn(self, row: int, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> GenerationResult:
         try:
             if self.style == "tools":
                 reply = self.endpoint.chat(messages, tools, take=self.takes[row])
@@ -65,7 +65,7 @@ class EndpointBackend:
                 reply = self.endpoint.chat(inline_tools(messages, tools), take=self.takes[row])
         except EndpointFailed as error:
             return GenerationResult(row, failed=str(error))
-        return GenerationResult(row, text=self.text_of(reply), cut=not reply.whole)
+        return GenerationResult(row, text=self.text_of(reply), cut=not reply.complete)
 
     def text_of(self, reply: Reply) -> str:
         """Return the text that a policy would have written, with its calls."""

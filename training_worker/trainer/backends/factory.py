@@ -35,7 +35,7 @@ def backend_for(
     are for transformers (see there), `vllm` is TRL's generation object.
     """
     stop = family_of(tokenizer).stop
-    why = decoder.misfit(model)
+    why = decoder.explain_incompatibility(model)
     if name == "vllm":
         if vllm is None:
             raise NoBackend("vLLM is not available here: only a training run with use_vllm provides it.")

@@ -31,7 +31,7 @@ class Lookup:
                     self.shared[run] = id
             self.ids.append(id)
 
-    def guess(self, most: int) -> list[int]:
+    def draft_tokens(self, most: int) -> list[int]:
         start = self.after.get(tuple(self.ids[-LENGTH:]))
         found = [] if start is None else self.ids[start : start + most]
         recent = [*self.ids[-LENGTH:], *found]

@@ -19,7 +19,7 @@ class Uniforms:
         self.generator = torch.Generator().manual_seed(seed)
         self.numbers: list[float] = []
 
-    def at(self, start: int, count: int) -> list[float]:
+    def get_numbers(self, start: int, count: int) -> list[float]:
         """Return the numbers of `count` tokens from `start` on."""
         while len(self.numbers) < start + count:
             self.numbers += torch.rand(BLOCK, generator=self.generator, dtype=torch.float64).tolist()

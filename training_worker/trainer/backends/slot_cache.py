@@ -41,15 +41,15 @@ class SlotLayer(CacheLayerMixin):
             self.lazy_initialization(key_states, value_states)
         assert self.keys is not None and self.values is not None
         found = []
-        for kept, new in ((self.keys, key_states), (self.values, value_states)):
-            kept[self.at[:, None], :, self.places] = new.transpose(1, 2)
-            found.append(kept[:, :, : self.seen] if len(self.at) == self.slots else kept[self.at, :, : self.seen])
+        for cache, new in ((self.keys, key_states), (self.values, value_states)):
+            cache[self.at[:, None], :, self.places] = new.transpose(1, 2)
+            found.append(cache[:, :, : self.seen] if len(self.at) == self.slots else cache[self.at, :, : self.seen])
         return found[0], found[1]
 
     def copy(self, source: int, target: int, length: int) -> None:
-        for kept in (self.keys, self.values):
-            if kept is not None:
-                kept[target, :, :length] = kept[source, :, :length]
+        for cache in (self.keys, self.values):
+            if cache is not None:
+                cache[target, :, :length] = cache[source, :, :length]
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.seen, 0
@@ -103,13 +103,13 @@ class Slots:
         starts = torch.tensor([self.fill[slot] for slot in slots])
         places = starts[:, None] + torch.arange(longest)
         seen = int(places.max()) + 1
-        self.grow(seen)
+        self.ensure_room(seen)
         places, at = places.to(self.device), torch.tensor(slots, device=self.device)
         self.aim(at, places, seen)
         ids = torch.tensor([[*run, *[0] * (longest - len(run))] for run in runs], device=self.device)
         return self.forward(ids, places, seen, keep).float()
 
-    def grow(self, seen: int) -> None:
+    def ensure_room(self, seen: int) -> None:
         while self.room < seen:
             self.room += GROWTH
 
@@ -136,7 +136,7 @@ class Slots:
         ids = [0] * len(self.fill)
         for slot, token in zip(slots, tokens, strict=True):
             ids[slot] = token
-        self.grow(max(self.fill) + 1)
+        self.ensure_room(max(self.fill) + 1)
         if self.graph is None or self.graph.room != self.room:
             self.graph = None  # free its memory before the next is captured
             try:
@@ -186,7 +186,7 @@ def can_capture(device: torch.device) -> bool:
     return device.type == "cuda"
 
 
-def fits(model: PreTrainedModel) -> bool:
+def can_use_slots(model: PreTrainedModel) -> bool:
     """Return whether rows of this model can share a batch in slots: every layer attends to all tokens."""
     config = model.config
     window = getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True)

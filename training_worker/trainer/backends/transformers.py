@@ -21,7 +21,7 @@ from .ngram_draft import Lookup
 from .per_row_cache import Singles
 from .protocol import GenerationRequest, GenerationResult, NoBackend
 from .row_rng import Uniforms, pick
-from .slot_cache import Slots, fits
+from .slot_cache import Slots, can_use_slots
 
 AT_ONCE = 8_192  # padded tokens read in one forward
 
@@ -70,8 +70,8 @@ class TransformersBackend:
         generator = generator or torch.Generator().manual_seed(0)
         self.seed = int(torch.randint(2**48, (1,), generator=generator, device=generator.device))
         self.model, self.stop, self.temperature = model, stop, temperature
-        self.keep, self.most_rows, self.read = (Slots if fits(model) else Singles), rows, 0
-        self.guesses = guesses if fits(model) else 0
+        self.keep, self.most_rows, self.read = (Slots if can_use_slots(model) else Singles), rows, 0
+        self.guesses = guesses if can_use_slots(model) else 0
         self.rows: dict[int, Row] = {}
         self.prompts: dict[tuple[int, ...], int] = {}
         self.slots: Slots | Singles | None = None
@@ -108,7 +108,9 @@ class TransformersBackend:
                     self.read_ahead(slots, {slot: row.queue[:-1] for slot, row in waiting.items()})
                     for row in waiting.values():
                         row.queue = row.queue[-1:]
-                if ended := self.speak(slots, {slot: row for slot, row in sorted(here.items()) if len(row.queue) == 1}):
+                if ended := self.generate_tokens(
+                    slots, {slot: row for slot, row in sorted(here.items()) if len(row.queue) == 1}
+                ):
                     return ended
         return []
 
@@ -146,26 +148,31 @@ class TransformersBackend:
                 left[slot] = left[slot][piece:]
             left = {slot: run for slot, run in left.items() if run}
 
-    def speak(self, slots: Slots | Singles, rows: dict[int, Row]) -> list[GenerationResult]:
+    def generate_tokens(self, slots: Slots | Singles, rows: dict[int, Row]) -> list[GenerationResult]:
         """Generate the next token of each of these rows, and those after it that were guessed right."""
         if not rows:
             return []
-        runs = [row.queue + row.lookup.guess(min(self.guesses, row.most - len(row.said) - 1)) for row in rows.values()]
+        runs = [
+            row.queue + row.lookup.draft_tokens(min(self.guesses, row.most - len(row.said) - 1))
+            for row in rows.values()
+        ]
         logits = slots.read(list(rows), runs, keep=0)
         numbers = None
         if self.temperature > 0:
-            drawn = [row.uniforms.at(row.drawn, logits.shape[1]) for row in rows.values()]
+            drawn = [row.uniforms.get_numbers(row.drawn, logits.shape[1]) for row in rows.values()]
             numbers = torch.tensor(drawn, dtype=torch.float64, device=logits.device)
         tokens, logprobs = (found.tolist() for found in pick(logits, self.temperature, numbers))
         for row, run, said, how in zip(rows.values(), runs, tokens, logprobs, strict=True):
-            self.say(slots, row, run, said, how)
+            self.accept_tokens(slots, row, run, said, how)
         return [
             GenerationResult(row.number, row.said, row.logprobs, cut=row.said[-1] not in self.stop)
             for row in rows.values()
             if not row.speaking
         ]
 
-    def say(self, slots: Slots | Singles, row: Row, run: list[int], tokens: list[int], logprobs: list[float]) -> None:
+    def accept_tokens(
+        self, slots: Slots | Singles, row: Row, run: list[int], tokens: list[int], logprobs: list[float]
+    ) -> None:
         """Take the sampled tokens up to the first that was guessed wrong, or that ends the turn."""
         for place, token in enumerate(tokens[: len(run)]):
             row.said.append(token)

@@ -44,7 +44,7 @@ def speculation(guesses: int) -> dict[str, Any]:
 
 
 @contextmanager
-def speculating(guesses: int) -> Iterator[None]:
+def enable_speculation(guesses: int) -> Iterator[None]:
     """Let a colocated vLLM that TRL creates in this context guess tokens.
 
     TRL has no setting for it; a vLLM server is configured when it starts.
@@ -79,46 +79,46 @@ class VLLMBackend:
         self.together = several and (generation.mode == "server" or generation.tensor_parallel_size > 1)
         self.forgiving = generation.mode == "server" and not several
         self.heard: dict[int, list[int]] = {}
-        self.asked: dict[int, int] = {}
+        self.pending: dict[int, int] = {}
         if push:
             generation.sync_weights()
 
     def submit(self, turn: GenerationRequest) -> None:
         self.heard.setdefault(turn.row, []).extend(turn.ids)
-        self.asked[turn.row] = turn.most
+        self.pending[turn.row] = turn.most
 
     def drop(self, row: int) -> None:
         self.heard.pop(row, None)
-        self.asked.pop(row, None)
+        self.pending.pop(row, None)
 
     def step(self) -> list[GenerationResult]:
-        if not self.asked:
+        if not self.pending:
             return []
-        rows, self.asked = self.asked, {}
+        rows, self.pending = self.pending, {}
         try:
-            wave = self.wave([self.heard[row] for row in rows], max(rows.values()))
+            wave = self.generate_completions([self.heard[row] for row in rows], max(rows.values()))
         except Exception as error:
             if not self.forgiving:
                 raise
-            told = f"The vLLM server failed: {type(error).__name__}: {str(error)[:200]}"
-            return [GenerationResult(row, failed=told) for row in rows]
-        return [self.ended(row, most, *turn) for (row, most), turn in zip(rows.items(), wave or (), strict=True)]
+            reason = f"The vLLM server failed: {type(error).__name__}: {str(error)[:200]}"
+            return [GenerationResult(row, failed=reason) for row in rows]
+        return [self.build_result(row, most, *turn) for (row, most), turn in zip(rows.items(), wave or (), strict=True)]
 
     def close(self) -> None:
         """End the batch; processes that generate together send empty waves until all are done."""
-        while self.together and self.wave([], 1) is not None:
+        while self.together and self.generate_completions([], 1) is not None:
             pass
-        self.heard, self.asked = {}, {}
+        self.heard, self.pending = {}, {}
 
-    def wave(self, prompts: list[list[int]], most: int) -> list[Turn] | None:
+    def generate_completions(self, prompts: list[list[int]], most: int) -> list[Turn] | None:
         """Return one completion of every prompt; None when no process has any left.
 
         All processes request the same number at the same time, as TRL's collectives need.
         """
         size, longest = len(prompts), most
         if self.together:
-            told = gather_object([(len(prompts), most)])
-            size, longest = (max(numbers) for numbers in zip(*told, strict=True))
+            sizes = gather_object([(len(prompts), most)])
+            size, longest = (max(numbers) for numbers in zip(*sizes, strict=True))
         if not size:
             return None
         padded = prompts + [[min(self.stop)]] * (size - len(prompts))
@@ -130,15 +130,15 @@ class VLLMBackend:
     def settings(self, most: int) -> Iterator[None]:
         """Apply this backend's settings to TRL's object, and restore those of the run afterwards."""
         one = self.generation
-        kept = one.temperature, one.max_completion_length, one.generation_kwargs
+        previous = one.temperature, one.max_completion_length, one.generation_kwargs
         one.temperature, one.max_completion_length = self.temperature, most
-        one.generation_kwargs = {**kept[2], "stop_token_ids": sorted(self.stop)}
+        one.generation_kwargs = {**previous[2], "stop_token_ids": sorted(self.stop)}
         try:
             yield
         finally:
-            one.temperature, one.max_completion_length, one.generation_kwargs = kept
+            one.temperature, one.max_completion_length, one.generation_kwargs = previous
 
-    def ended(self, row: int, most: int, ids: list[int], logprobs: list[list[float | None]]) -> GenerationResult:
+    def build_result(self, row: int, most: int, ids: list[int], logprobs: list[list[float | None]]) -> GenerationResult:
         """Return the turn, truncated if its own limit is lower than the wave's; its end token stays."""
         ids = list(ids[:most])
         numbers = [found[0] for found in logprobs[: len(ids)] if found and found[0] is not None]

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.accounts.management.naming import person_named, project_named
+from prove_web.accounts.management.command_arguments import person_named, project_named
 from prove_web.accounts.models import Organisation
 from prove_web.accounts.roles import Action
 from prove_web.api.tokens import TooMany, issue

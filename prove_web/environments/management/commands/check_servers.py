@@ -23,9 +23,9 @@ class Command(BaseCommand):
         for name in servers or SERVERS:
             check = create_check(name)
             run(check)
-            told = check.found
-            line = f"{told['calls']} calls, certificate {told['certificate'][:12]}" if told else check.error
-            self.stdout.write(f"{name:<14} {'ok' if check.ok else 'VIOLATED' if told else 'no result'}  {line}")
-            bad += [] if check.ok else [name, *told.get("faults", ())]
+            report = check.found
+            line = f"{report['calls']} calls, certificate {report['certificate'][:12]}" if report else check.error
+            self.stdout.write(f"{name:<14} {'ok' if check.ok else 'VIOLATED' if report else 'no result'}  {line}")
+            bad += [] if check.ok else [name, *report.get("faults", ())]
         if bad:
             raise CommandError("Invariant checks failed: " + "; ".join(bad))

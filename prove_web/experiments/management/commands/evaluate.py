@@ -11,12 +11,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from training_worker.prove.benchmarks import results_text
-from training_worker.prove.benchmarks.compare import NotComparable, paired, require_comparable
+from training_worker.prove.benchmarks.compare import NotComparable, compare_shared_tasks, require_comparable
 from training_worker.prove.benchmarks.protocol import Benchmark, Policy, identity_of
-from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, known
-from training_worker.prove.benchmarks.request import TOLD, Done, EvaluationRequest, have_done
+from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, get_benchmark_spec
+from training_worker.prove.benchmarks.request import REPORTED, EvaluationRequest, FinishedEvaluation, have_done
 from training_worker.prove.benchmarks.results import identity_in, results_in
-from training_worker.terminal import console, estimated, table
+from training_worker.terminal import console, show_time_left_bar, table
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 STOPPED = "stopped; run the same command to resume"
@@ -58,7 +58,7 @@ class Command(BaseCommand):
                 self.install(options["benchmark"], data / "benchmarks")
                 return
             self.run(data, options)
-        except (*TOLD, NotComparable) as reason:
+        except (*REPORTED, NotComparable) as reason:
             raise CommandError(str(reason)) from None
         except OSError as error:
             raise CommandError(
@@ -68,9 +68,9 @@ class Command(BaseCommand):
             raise CommandError(STOPPED, returncode=130) from None
 
     def install(self, benchmark: str, root: Path) -> None:
-        installs = known(benchmark).installs
+        installs = get_benchmark_spec(benchmark).installs
         if installs is None:
-            raise CommandError(f"{known(benchmark).title} has nothing to install: see docs/evaluation.md.")
+            raise CommandError(f"{get_benchmark_spec(benchmark).title} has nothing to install: see docs/evaluation.md.")
         self.stdout.write(f"{benchmark} is installed in {installs(root)}")
 
     def run(self, data: Path, options: dict[str, Any]) -> None:
@@ -78,27 +78,31 @@ class Command(BaseCommand):
             if options["against"]:
                 require_comparable(identity_in(options["against"]), identity_of(benchmark, policy))
 
-        with estimated(options["benchmark"]) as progress:
-            done = have_done(narrowed(build_request(options), data), data, options["out"], progress, comparable)
+        with show_time_left_bar(options["benchmark"]) as progress:
+            done = have_done(
+                add_training_servers(build_request(options), data), data, options["out"], progress, comparable
+            )
         self.print_report(done)
         if options["against"]:
-            for line in results_text.compared(paired(results_in(options["against"]), done.results)):
+            for line in results_text.format_comparison(
+                compare_shared_tasks(results_in(options["against"]), done.results)
+            ):
                 self.stdout.write(line)
 
-    def print_report(self, done: Done) -> None:
-        table(console(self.stdout), results_text.COLUMNS, results_text.rows(done.report))
-        for line in results_text.lines(done.report):
+    def print_report(self, done: FinishedEvaluation) -> None:
+        table(console(self.stdout), results_text.COLUMNS, results_text.iter_report_rows(done.report))
+        for line in results_text.iter_report_notes(done.report):
             self.stdout.write(line)
         self.stdout.write(f"report.json and every conversation are in {done.folder}")
 
 
-def narrowed(asked: EvaluationRequest, data: Path) -> EvaluationRequest:
+def add_training_servers(request: EvaluationRequest, data: Path) -> EvaluationRequest:
     """Return the request with the policy's training servers if the benchmark takes servers and none are named."""
-    takes = any(option.name == "servers" for option in known(asked.benchmark).options)
-    if not takes or "servers" in asked.options or asked.source != "folder":
-        return asked
-    servers = trained_on(Path(asked.folder).resolve(), data.resolve() / "jobs")
-    return replace(asked, options={**asked.options, "servers": servers}) if servers else asked
+    takes = any(option.name == "servers" for option in get_benchmark_spec(request.benchmark).options)
+    if not takes or "servers" in request.options or request.source != "folder":
+        return request
+    servers = trained_on(Path(request.folder).resolve(), data.resolve() / "jobs")
+    return replace(request, options={**request.options, "servers": servers}) if servers else request
 
 
 def trained_on(folder: Path, jobs: Path) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.experiments.exporting import points_of, rollouts_of
-from prove_web.experiments.management.finding import run_named
+from prove_web.experiments.management.run_lookup import run_named
 from prove_web.experiments.models import Run
 from prove_web.experiments.outside import TRACKERS
 from prove_web.experiments.outside.limits import InvalidRunData
 from prove_web.experiments.outside.trackers import write_run
 from prove_web.experiments.rollout_storage import StoredRun
+from prove_web.experiments.run_export import points_of, rollouts_of
 
 
 class Command(BaseCommand):
@@ -32,17 +32,17 @@ class Command(BaseCommand):
         run, folder = run_named(options["project"], options["run"]), options["folder"]
         if options["to"]:
             return self.for_tracker(run, options["to"], folder)
-        whole = {"number": run.number, "name": run.name, "kind": run.kind, "state": run.job.state}
-        whole |= {"config": run.config, "notes": run.notes, "tags": run.tags, "result": run.job.result}
+        record = {"number": run.number, "name": run.name, "kind": run.kind, "state": run.job.state}
+        record |= {"config": run.config, "notes": run.notes, "tags": run.tags, "result": run.job.result}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "run.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False), "utf-8")
+            (folder / "run.json").write_text(json.dumps(record, indent=1, ensure_ascii=False), "utf-8")
             for name, rows in (
                 ("points", points_of(run.points.all())),
                 ("held_out", points_of(run.held_out.all())),
                 ("rollouts", rollouts_of(run, StoredRun(run).steps())),
             ):
-                self.stdout.write(f"{name}: {written(folder / f'{name}.jsonl', rows):,}")
+                self.stdout.write(f"{name}: {write_json_lines(folder / f'{name}.jsonl', rows):,}")
         except OSError as why:
             raise CommandError(f"Cannot write to {folder}: {why.strerror}.") from None
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         self.stdout.write(f"points: {run.points.count():,}, held_out: {run.held_out.count():,}")
 
 
-def written(path: Path, rows: Iterable[Any]) -> int:
+def write_json_lines(path: Path, rows: Iterable[Any]) -> int:
     """Write the rows as JSON lines and return their number."""
     with path.open("w", encoding="utf-8") as file:
         return sum(1 for row in rows if file.write(json.dumps(row, ensure_ascii=False) + "\n"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.accounts.management.naming import project_named
+from prove_web.accounts.management.command_arguments import project_named
 from prove_web.experiments.outside import TRACKERS as FORMATS
 from prove_web.experiments.outside.limits import InvalidRunData
 from prove_web.experiments.outside.trackers import bring, read_runs
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         try:
             for one in read_runs(options["from"], path.resolve()):
                 run, new = bring(project, None, one, options["from"])
-                told = f"{len(one.points):,} steps" if new else "already imported"
-                self.stdout.write("\n  ".join([f"Run {run.number}, {run.name}: {told}", *one.remarks]))
+                state = f"{len(one.points):,} steps" if new else "already imported"
+                self.stdout.write("\n  ".join([f"Run {run.number}, {run.name}: {state}", *one.remarks]))
         except InvalidRunData as why:
             raise CommandError(str(why)) from None

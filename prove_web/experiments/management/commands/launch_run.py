@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from prove_web.accounts.management.naming import format_errors, parse_settings, person_named, project_named
+from prove_web.accounts.management.command_arguments import format_errors, parse_settings, person_named, project_named
 from prove_web.accounts.roles import Action
 from prove_web.experiments.api_form import NotThere, filled_form
-from prove_web.experiments.launching import launch
+from prove_web.experiments.run_launch import launch
 
 
 class Command(BaseCommand):
@@ -29,12 +29,12 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         project = project_named(options["project"])
         person = person_named(options["person"], Action.LAUNCH, project.organisation)
-        told = parse_settings(options["set"]) | {name: options[name] for name in ("dataset", "clone")}
+        values = parse_settings(options["set"]) | {name: options[name] for name in ("dataset", "clone")}
         try:
-            form = filled_form(project, told)
+            form = filled_form(project, values)
         except NotThere as why:
             raise CommandError(str(why)) from None
-        if strange := [name for name in told if name not in (*form.fields, "clone")]:
+        if strange := [name for name in values if name not in (*form.fields, "clone")]:
             raise CommandError(f"The launch form has no field {strange[0]}.")
         if not form.is_valid():
             raise CommandError(format_errors(form.errors))

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from prove_web.accounts.models import Project
 from prove_web.experiments.many_runs import load
 
-TOLD_EVERY = 50
+PROGRESS_EVERY = 50
 
 
 class Command(BaseCommand):
@@ -31,5 +31,5 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"Project “{project}” does not exist. Give organisation/project, such as my-team/demo.")
         for loaded in load(found, runs, steps, metrics, rollouts):
-            if loaded % TOLD_EVERY == 0 or loaded == runs:
+            if loaded % PROGRESS_EVERY == 0 or loaded == runs:
                 self.stdout.write(f"{loaded:,} of {runs:,}")

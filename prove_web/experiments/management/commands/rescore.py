@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
-from prove_web.trajectories.management.reading import raise_command_errors
-from training_worker.prove.rescoring import Comparison, rescore
+from prove_web.trajectories.management.dataset_errors import raise_command_errors
 from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, preset, read_reward
+from training_worker.prove.reward_replay import Comparison, rescore
 from training_worker.prove.rollout_files import data_of, examples_in, files_of, groups_in, rollouts_in
-from training_worker.terminal import console, counted, table
+from training_worker.terminal import console, show_count_bar, table
 
 
 class Command(BaseCommand):
@@ -33,21 +33,21 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
-            config = configured(options["preset"], options["set"])
+            config = build_reward_config(options["preset"], options["set"])
         except BadReward as reason:
             raise CommandError(str(reason)) from None
         with raise_command_errors():
             files = [file for path in options["paths"] for file in files_of(path)]
             examples = examples_in(options["data"] or data_of(options["paths"]))
-            with counted("rescore") as progress:
-                found = compared(files, examples, config, progress)
+            with show_count_bar("rescore") as progress:
+                found = compare_rewards(files, examples, config, progress)
         if options["json"]:
             self.stdout.write(json.dumps(report(found, config), indent=1))
         else:
-            tell(self.stdout, found)
+            print_comparison(self.stdout, found)
 
 
-def configured(name: str, changes: Sequence[str]) -> RewardConfig:
+def build_reward_config(name: str, changes: Sequence[str]) -> RewardConfig:
     """Return the preset with these fields set, each given as `coverage=0.3`. Raises BadReward."""
     given: dict[str, Any] = {}
     for change in changes:
@@ -61,7 +61,7 @@ def configured(name: str, changes: Sequence[str]) -> RewardConfig:
     return read_reward({**asdict(preset(name)), **given})
 
 
-def compared(
+def compare_rewards(
     files: Sequence[tuple[int, Path]],
     examples: dict[str, Any],
     config: RewardConfig,
@@ -71,7 +71,7 @@ def compared(
     found, newest = Comparison(), max(step for step, _ in files)
     for done, (step, file) in enumerate(files, 1):
         rollouts = rollouts_in(file)
-        rewards = list(rescore(examples, rollouts, config.at((step - 1) / max(newest - 1, 1))))
+        rewards = list(rescore(examples, rollouts, config.interpolate_tau((step - 1) / max(newest - 1, 1))))
         found.add(rollouts, rewards, groups_in(file))
         progress(done, len(files))
     return found
@@ -82,7 +82,7 @@ def report(found: Comparison, config: RewardConfig) -> dict[str, Any]:
     return {"reward": asdict(config), **asdict(found), **means}
 
 
-def tell(stdout: OutputWrapper, found: Comparison) -> None:
+def print_comparison(stdout: OutputWrapper, found: Comparison) -> None:
     """Print the table of means, then the changes in groups and ranks."""
     before, after = found.before.means(), found.after.means()
     rows = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]

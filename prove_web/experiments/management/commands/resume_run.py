@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.experiments.management.finding import run_named
+from prove_web.experiments.management.run_lookup import run_named
 from prove_web.live.jobs import NotNow, resume
 
 

@@ -64,22 +64,22 @@ class Command(BaseCommand):
             raise CommandError(
                 f"--runs must be at least 2, --rollouts and --wide at least {GROUP}, the others at least 1."
             )
-        few, whole = (addresses(slug, size) for slug, size in (("few", FEW), ("many", many)))
+        few, large = (addresses(slug, size) for slug, size in (("few", FEW), ("many", many)))
         client = Client(headers={"host": "localhost"})
         client.force_login(User.objects.get(username="bench"))
         lines: list[str] = []
 
-        def tell(line: str) -> None:
+        def print_line(line: str) -> None:
             lines.append(line)
             self.stdout.write(line)
 
-        tell(f"{connection.display_name}: {sizes(many)}; few: {sizes(FEW)}\n")
-        tell("| page | few, median | many, median | many, 95th | many / few |")
-        tell("| --- | --- | --- | --- | --- |")
+        print_line(f"{connection.display_name}: {sizes(many)}; few: {sizes(FEW)}\n")
+        print_line("| page | few, median | many, median | many, 95th | many / few |")
+        print_line("| --- | --- | --- | --- | --- |")
         for kind in only or PAGES:
-            base, _ = timed(client, few[kind], times)
-            median, p95 = timed(client, whole[kind], times)
-            tell(f"| {kind} | {base:.0f} ms | {median:.0f} ms | {p95:.0f} ms | {median / base:.1f} |")
+            base, _ = measure_latency(client, few[kind], times)
+            median, p95 = measure_latency(client, large[kind], times)
+            print_line(f"| {kind} | {base:.0f} ms | {median:.0f} ms | {p95:.0f} ms | {median / base:.1f} |")
         if write:
             write_block("pages", "\n".join(lines))
 
@@ -105,7 +105,7 @@ def addresses(slug: str, size: Mapping[str, int]) -> dict[str, str]:
     return {kind: f"/bench/{slug}/{page.format(**numbers)}" for kind, page in PAGES.items()}
 
 
-def timed(client: Client, url: str, times: int) -> tuple[float, float]:
+def measure_latency(client: Client, url: str, times: int) -> tuple[float, float]:
     """Return median and 95th percentile of the latency in ms, from request to complete response in one process.
 
     The first request, which reads the disk, is not counted.

@@ -55,32 +55,34 @@ class Command(BaseCommand):
 
     def handle(self, *, sockets: int, rate: float, points: int, leaving: float, **options: Any) -> None:
         if options["fill"]:
-            self.stdout.write(json.dumps(filled()))
+            self.stdout.write(json.dumps(create_run_and_users()))
         elif options["tell"]:
-            tell(options["tell"], rate, points)
+            send_points(options["tell"], rate, points)
         else:
-            self.stdout.write(json.dumps(measured(sockets, rate, points, leaving)))
+            self.stdout.write(json.dumps(measure_latency(sockets, rate, points, leaving)))
 
 
-def measured(sockets: int, rate: float, points: int, leaving: float) -> dict[str, Any]:
+def measure_latency(sockets: int, rate: float, points: int, leaving: float) -> dict[str, Any]:
     """Measure one socket alone, then all of them. Raises CommandError."""
     with TemporaryDirectory() as folder:
         environment = {**os.environ, "PROVE_DATA": folder, "PROVE_DEMO": "none", "PROVE_CPU_WORKERS": "1"}
         for elsewhere in ("DATABASE_URL", "REDIS_URL"):
             environment.pop(elsewhere, None)
         found = {}
-        with served(environment, Path(folder)) as url:
+        with running_site(environment, Path(folder)) as url:
             for name, count, broken in (("alone", 1, 0.0), ("all", sockets, 0.0), ("leaving", sockets, leaving)):
                 if name == "leaving" and not leaving:
                     continue
                 made = json.loads(child(environment, "--fill").stdout)
                 teller = ["--tell", made["job"], "--rate", str(rate), "--points", str(points)]
-                found[name] = asyncio.run(followed(url, made, count, broken, environment, teller, points))
+                found[name] = asyncio.run(
+                    collect_socket_messages(url, made, count, broken, environment, teller, points)
+                )
         return found
 
 
 @contextmanager
-def served(environment: dict[str, str], data: Path) -> Iterator[str]:
+def running_site(environment: dict[str, str], data: Path) -> Iterator[str]:
     """Run a complete site as a user starts it. Raises CommandError if it does not start."""
     port = free_port("127.0.0.1", 0)
     url, end = f"http://127.0.0.1:{port}", time.monotonic() + STARTS
@@ -88,7 +90,7 @@ def served(environment: dict[str, str], data: Path) -> Iterator[str]:
         command = [sys.executable, "manage.py", "serve", "--port", str(port)]
         site = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, stdout=log, stderr=log)
         try:
-            while not ready(url):
+            while not is_site_ready(url):
                 if site.poll() is not None or time.monotonic() > end:
                     raise CommandError("The site did not start.")
                 time.sleep(0.5)
@@ -98,7 +100,7 @@ def served(environment: dict[str, str], data: Path) -> Iterator[str]:
             site.wait()
 
 
-def ready(url: str) -> bool:
+def is_site_ready(url: str) -> bool:
     try:
         return httpx2.get(f"{url}/health/ready/", timeout=5).status_code == httpx2.codes.OK
     except httpx2.HTTPError:
@@ -114,7 +116,7 @@ def child(environment: dict[str, str], *words: str) -> subprocess.CompletedProce
     return done
 
 
-def filled() -> dict[str, Any]:
+def create_run_and_users() -> dict[str, Any]:
     """Create a running run without a worker, and users who may see it; return its job and their cookies."""
     team, _ = Organisation.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
     project, _ = Project.objects.get_or_create(organisation=team, slug="load", defaults={"name": "Load"})
@@ -136,7 +138,7 @@ def filled() -> dict[str, Any]:
     return {"job": str(job.pk), "cookies": cookies}
 
 
-def tell(job: str, rate: float, points: int) -> None:
+def send_points(job: str, rate: float, points: int) -> None:
     """Send points at a steady rate through the queue that workers use."""
     drawn, began = random.Random(0), time.monotonic()
     for step in range(1, points + 1):
@@ -146,7 +148,7 @@ def tell(job: str, rate: float, points: int) -> None:
             "seq": step,
             "kind": "step",
             "at": datetime.now(UTC).isoformat(),
-            "data": {"step": step, "told_at": time.time(), **metrics},
+            "data": {"step": step, "sent_at": time.time(), **metrics},
         }
         sent = {"job": job, "attempt": 1, "events": [event]}
         app.send_task("prove_web.live.ingest", kwargs=sent, queue="events")
@@ -173,21 +175,21 @@ class Browser:
                 async with connect(address, additional_headers=headers, origin=self.url) as self.socket:
                     wanted = {"job": self.job, "after": self.cursor}
                     await self.socket.send(json.dumps({"subscribe": wanted}))
-                    await self.hear(points, open_)
+                    await self.receive_events(points, open_)
 
-    async def hear(self, points: int, open_: asyncio.Event) -> None:
+    async def receive_events(self, points: int, open_: asyncio.Event) -> None:
         async for text in self.socket:
             now, message = time.time(), json.loads(text)
             open_.set()
             for event in message.get("events", ()):
                 self.steps.append(event["data"]["step"])
-                self.delays.append(1000 * (now - event["data"]["told_at"]))
+                self.delays.append(1000 * (now - event["data"]["sent_at"]))
             self.cursor = message.get("cursor", self.cursor)
             if self.steps and self.steps[-1] >= points:
                 return
 
 
-async def followed(
+async def collect_socket_messages(
     url: str,
     made: dict[str, Any],
     sockets: int,
@@ -201,10 +203,10 @@ async def followed(
     heard = [asyncio.Event() for _ in browsers]
     following = [asyncio.create_task(one.follow(points, each)) for one, each in zip(browsers, heard, strict=True)]
     await asyncio.wait_for(asyncio.gather(*(each.wait() for each in heard)), STARTS)
-    telling = asyncio.create_task(asyncio.to_thread(child, environment, *teller))
-    breaking = asyncio.create_task(broken(browsers, leaving))
+    sender = asyncio.create_task(asyncio.to_thread(child, environment, *teller))
+    breaking = asyncio.create_task(break_connections(browsers, leaving))
     try:
-        await telling
+        await sender
         async with asyncio.timeout(LAST_WORD):
             await asyncio.gather(*following)
     except TimeoutError:
@@ -215,7 +217,7 @@ async def followed(
     return summary(browsers, points, leaving)
 
 
-async def broken(browsers: list[Browser], a_second: float) -> None:
+async def break_connections(browsers: list[Browser], a_second: float) -> None:
     """Break `a_second` connections per second."""
     drawn = random.Random(0)
     while a_second:
@@ -228,6 +230,6 @@ def summary(browsers: list[Browser], points: int, leaving: float) -> dict[str, A
     """Return latency statistics over all points and sockets, and how many sockets received each point once in order."""
     delays = sorted(delay for one in browsers for delay in one.delays)
     cut = statistics.quantiles(delays, n=100)
-    whole = sum(one.steps == list(range(1, points + 1)) for one in browsers)
+    complete = sum(one.steps == list(range(1, points + 1)) for one in browsers)
     found = {"median": statistics.median(delays), "p95": cut[94], "p99": cut[98], "most": delays[-1]}
-    return {"sockets": len(browsers), "whole": whole, "leaving": leaving, "points": points, **found}
+    return {"sockets": len(browsers), "complete": complete, "leaving": leaving, "points": points, **found}

@@ -17,10 +17,10 @@ from prove_web import bootstrap
 from prove_web.broker import embedded_url, socket_path
 from prove_web.env import envint
 from prove_web.environments import versions
-from prove_web.operations.healthcheck_cli import ALIVE, ask
+from prove_web.operations.healthcheck_cli import ALIVE, fetch_health_response
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
-from prove_web.supervisor.program import Refused, StopRequested
+from prove_web.supervisor.program import ServiceError, StopRequested
 from prove_web.supervisor.programs import CHECKPOINT_GRACE, Site, programs
 from prove_web.supervisor.supervisor import Supervisor
 
@@ -51,14 +51,14 @@ class Command(BaseCommand):
             if cpu_workers is None:
                 cpu_workers = envint("PROVE_CPU_WORKERS", max(1, (os.cpu_count() or 1) // 2))
             serve(str(options["host"]), int(str(port)), None if wanted == -1 else wanted, int(str(cpu_workers)))
-        except (Refused, ImproperlyConfigured) as error:
+        except (ServiceError, ImproperlyConfigured) as error:
             raise CommandError(str(error), returncode=1) from None
         except StopRequested:
             pass
 
 
 def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
-    """Check the environment, start the programs and supervise them. Raises Refused and StopRequested."""
+    """Check the environment, start the programs and supervise them. Raises ServiceError and StopRequested."""
     data = settings.PROVE_DATA
     checks.cpu_workers(cpu_workers)
     checks.data_folder(data)
@@ -76,7 +76,9 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
                 supervisor.start(valkey.program(data, socket_path(data), server, site.environment()))
             start(supervisor, site, embedded)
             supervisor.run()
-            supervisor.say(f"stopping; a run gets {CHECKPOINT_GRACE:.0f} s for a checkpoint, Ctrl-C again stops it now")
+            supervisor.print_line(
+                f"stopping; a run gets {CHECKPOINT_GRACE:.0f} s for a checkpoint, Ctrl-C again stops it now"
+            )
     with suppress(OSError):
         print("Stopped. `make run` continues from here.", flush=True)
 
@@ -87,25 +89,25 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
     supervisor.wait(lambda: valkey.answers(site.broker_url), f"the broker at {broker}", 60 if embedded else 5)
     bootstrap.migrate()
     versions.record()
-    welcome = bootstrap.furnish()
+    welcome = bootstrap.fill_empty_database()
     if welcome:
-        supervisor.say("created the first owner, a team and a demo project")
+        supervisor.print_line("created the first owner, a team and a demo project")
     if welcome and welcome.password:
-        supervisor.say(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown only once)")
+        supervisor.print_line(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown only once)")
     if embedded and (jobs := bootstrap.go_on()):
-        supervisor.say(f"resuming {jobs} job{'s' * (jobs > 1)} from where the last stop left off")
+        supervisor.print_line(f"resuming {jobs} job{'s' * (jobs > 1)} from where the last stop left off")
     ignored = bootstrap.password_was_ignored()
     connections.close_all()
     supervisor.start(*programs(site))
     supervisor.wait(lambda: responds(site), "the site", STARTS)
     for line in greeting(site, welcome, ignored):
-        supervisor.say(line)
+        supervisor.print_line(line)
 
 
 def responds(site: Site) -> bool:
     """Return whether the web process responds."""
     host = "127.0.0.1" if site.host in ("0.0.0.0", "localhost") else "::1" if site.host == "::" else site.host
-    return bool(ask(host, site.port, ALIVE))
+    return bool(fetch_health_response(host, site.port, ALIVE))
 
 
 def greeting(site: Site, welcome: bootstrap.Welcome | None, ignored: bool) -> list[str]:

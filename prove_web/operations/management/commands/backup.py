@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.operations.backups.archive import BackupFailed
 from prove_web.operations.backups.contents import PARTS
-from prove_web.operations.backups.making import BackupSummary, backup
-from training_worker.terminal import counted
+from prove_web.operations.backups.create_backup import BackupSummary, backup
+from training_worker.terminal import show_count_bar
 
 
 class Command(BaseCommand):
@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         file = options["file"].expanduser().absolute()
         try:
-            with counted("backup") as progress:
+            with show_count_bar("backup") as progress:
                 made = backup(file, options["without"], progress)
         except BackupFailed as why:
             raise CommandError(str(why)) from None

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from prove_web import bootstrap
 from prove_web.environments import versions
 from prove_web.supervisor import checks
-from prove_web.supervisor.program import Refused
+from prove_web.supervisor.program import ServiceError
 
 
 class Command(BaseCommand):
@@ -27,8 +27,8 @@ class Command(BaseCommand):
             with checks.only_one(settings.PROVE_DATA):
                 bootstrap.migrate()
                 versions.record()
-                welcome = bootstrap.furnish()
-        except Refused as why:
+                welcome = bootstrap.fill_empty_database()
+        except ServiceError as why:
             raise CommandError(str(why)) from None
         if welcome and welcome.password:
             self.stdout.write(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown only once)")

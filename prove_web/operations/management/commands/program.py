@@ -15,7 +15,7 @@ from prove_web.broker import embedded_url
 from prove_web.env import envint
 from prove_web.supervisor import checks
 from prove_web.supervisor.checks import GATEWAY_PORT
-from prove_web.supervisor.program import Program, Refused
+from prove_web.supervisor.program import Program, ServiceError
 from prove_web.supervisor.programs import Site, programs
 
 LISTENING = ("web", "gateway")
@@ -36,15 +36,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
-            become(wanted(options["name"], options["host"], options["port"]))
-        except (ImproperlyConfigured, Refused) as error:
+            become(find_program(options["name"], options["host"], options["port"]))
+        except (ImproperlyConfigured, ServiceError) as error:
             raise CommandError(str(error)) from None
 
 
-def wanted(name: str, host: str, port: int | None = None) -> Program:
+def find_program(name: str, host: str, port: int | None = None) -> Program:
     """Return the program of this name, on the given port if any.
 
-    Raises CommandError if there is no such program or no shared broker, and Refused for a port in use.
+    Raises CommandError if there is no such program or no shared broker, and ServiceError for a port in use.
     """
     known = {program.name: program for program in programs(site(host, port))}
     if name not in known:

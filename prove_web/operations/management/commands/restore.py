@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.operations.backups.archive import BackupFailed
-from prove_web.operations.backups.restoring import restore
+from prove_web.operations.backups.restore_backup import restore
 from training_worker.terminal import bar, console
 
 
@@ -24,8 +24,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
-            with bar(console(self.stderr._out), "restore") as shown:
-                made = restore(options["file"].expanduser(), lambda done: shown.set(0, 1, f"{done:,} files"))
+            with bar(console(self.stderr._out), "restore") as progress:
+                made = restore(options["file"].expanduser(), lambda done: progress.set(0, 1, f"{done:,} files"))
         except BackupFailed as why:
             raise CommandError(str(why)) from None
         left = f", without {' and '.join(made.without)}" if made.without else ""

@@ -7,8 +7,8 @@ from argparse import ArgumentParser
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.accounts.models import Project
-from prove_web.review.reverify import Verified, accepted, verify
-from training_worker.terminal import counted
+from prove_web.review.reverify import ReverifyReport, get_latest_acceptances, verify
+from training_worker.terminal import show_count_bar
 
 
 class Command(BaseCommand):
@@ -20,8 +20,8 @@ class Command(BaseCommand):
         parser.add_argument("--project", default="", metavar="TEAM/PROJECT", help="only trajectories of this project")
 
     def handle(self, *args: object, **options: object) -> None:
-        rows = accepted(project(str(options["project"])))
-        with counted("replay") as progress:
+        rows = get_latest_acceptances(project(str(options["project"])))
+        with show_count_bar("replay") as progress:
             found = verify(rows, progress)
         self.stdout.write(format_report(found))
         if found.drifted or found.broken:
@@ -39,7 +39,7 @@ def project(path: str) -> Project | None:
     return found
 
 
-def format_report(found: Verified) -> str:
+def format_report(found: ReverifyReport) -> str:
     """Return a paragraph for each drifted trajectory, those that could not be replayed, and the count."""
     lines = []
     for where, drift in found.drifted.items():

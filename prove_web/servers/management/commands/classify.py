@@ -14,9 +14,9 @@ from training_worker.prove.synthesis.endpoint.settings import from_environment
 from training_worker.prove.synthesis.graph_agreement import KINDS, Agreement, compare
 from training_worker.prove.synthesis.llm_graph import classify
 from training_worker.prove.trajectory import write_lines
-from training_worker.terminal import console, counted, table
+from training_worker.terminal import console, show_count_bar, table
 
-SHOWN = 20
+MAX_LISTED = 20
 
 
 class Command(BaseCommand):
@@ -39,9 +39,9 @@ class Command(BaseCommand):
             if out:
                 out.parent.mkdir(parents=True, exist_ok=True)
             used = from_environment(os.environ, data / "answers")
-            with counted("graph") as progress:
+            with show_count_bar("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
-            with Endpoint(used) as endpoint, counted("pairs") as progress:
+            with Endpoint(used) as endpoint, show_count_bar("pairs") as progress:
                 said = classify(servers, endpoint, progress)
             agreement = compare(graph, said, used.model, servers)
             if out:
@@ -66,7 +66,7 @@ class Command(BaseCommand):
             f"{agreement.model}: {agreement.pairs:,} ordered pairs, {agreement.unanswered:,} without an answer; "
             f"{len(agreement.differences):,} differ; Cohen's kappa {kappa}"
         )
-        for one in agreement.differences[:SHOWN]:
+        for one in agreement.differences[:MAX_LISTED]:
             self.stdout.write(f"{one.first} -> {one.then}: verified {one.proven}, predicted {one.said}")
-        if len(agreement.differences) > SHOWN:
-            self.stdout.write(f"and {len(agreement.differences) - SHOWN:,} more; --out writes all")
+        if len(agreement.differences) > MAX_LISTED:
+            self.stdout.write(f"and {len(agreement.differences) - MAX_LISTED:,} more; --out writes all")

@@ -51,17 +51,17 @@ class Command(BaseCommand):
 
     def handle(self, *, sessions: int, people: int, seconds: float, fill: bool, **options: Any) -> None:
         if fill:
-            self.stdout.write(json.dumps(filled(sessions)))
+            self.stdout.write(json.dumps(create_sessions(sessions)))
             return
         with TemporaryDirectory() as folder:
-            environment = alone(folder)
-            told = json.loads(manage(environment, "load_pages", "--fill", "--sessions", str(sessions)))
-            with served(environment, Path(folder)) as url:
-                times = asyncio.run(loaded(url, told, people, seconds))
+            environment = prepare_site_environment(folder)
+            site_data = json.loads(manage(environment, "load_pages", "--fill", "--sessions", str(sessions)))
+            with running_server(environment, Path(folder)) as url:
+                times = asyncio.run(measure_page_times(url, site_data, people, seconds))
         self.stdout.write(json.dumps({page: summary(found) for page, found in times.items()}))
 
 
-def alone(folder: str) -> dict[str, str]:
+def prepare_site_environment(folder: str) -> dict[str, str]:
     """Return the environment of a separate site in this folder, with its database migrated. Raises CommandError."""
     environment = {**os.environ, "PROVE_DATA": folder}
     environment.pop("DATABASE_URL", None)
@@ -78,7 +78,7 @@ def manage(environment: dict[str, str], *words: str) -> str:
     return done.stdout
 
 
-def filled(number: int) -> dict[str, Any]:
+def create_sessions(number: int) -> dict[str, Any]:
     """Create `number` sessions with real responses to their calls. Return the user's cookie and the warm sessions."""
     owner = User.objects.create_user("bench", "bench@localhost", None)
     team = Organisation.objects.create(slug="bench", name="Bench")
@@ -96,7 +96,7 @@ def filled(number: int) -> dict[str, Any]:
         )
         for place in range(number)
     )
-    answers = {seed: answered(seed) for seed in range(SEED, SEED + WARM)}
+    answers = {seed: collect_replies(seed) for seed in range(SEED, SEED + WARM)}
     SessionCall.objects.bulk_create(
         (
             SessionCall(session=one, position=place, tool=tool, arguments={}, ok=ok, text=text, made_by=owner)
@@ -113,21 +113,21 @@ def filled(number: int) -> dict[str, Any]:
     }
 
 
-def answered(seed: int) -> list[tuple[str, bool, str]]:
+def collect_replies(seed: int) -> list[tuple[str, bool, str]]:
     world = World.open(seed, WORLD, SIZE)
     replies = [(tool, world.call(tool, {})) for tool in CALLS]
     return [(tool, reply.ok, reply.text) for tool, reply in replies]
 
 
 @contextmanager
-def served(environment: dict[str, str], data: Path) -> Iterator[str]:
+def running_server(environment: dict[str, str], data: Path) -> Iterator[str]:
     """Run the web server of `manage.py serve` without the other processes. Raises CommandError if it does not start."""
     port = free_port("127.0.0.1", 0)
     site = Site(Path(settings.BASE_DIR), data, "127.0.0.1", port, "")
     process = subprocess.Popen(uvicorn(site), cwd=settings.BASE_DIR, env=environment, stderr=subprocess.DEVNULL)
     try:
         url, end = f"http://127.0.0.1:{port}", time.monotonic() + STARTS
-        while not up(url):
+        while not is_responding(url):
             if process.poll() is not None or time.monotonic() > end:
                 raise CommandError("The web server did not start.")
             time.sleep(0.2)
@@ -137,27 +137,29 @@ def served(environment: dict[str, str], data: Path) -> Iterator[str]:
         process.wait()
 
 
-def up(url: str) -> bool:
+def is_responding(url: str) -> bool:
     try:
         return httpx2.get(url, timeout=5).status_code < 500
     except httpx2.HTTPError:
         return False
 
 
-async def loaded(url: str, told: dict[str, Any], people: int, seconds: float) -> dict[str, list[Times]]:
+async def measure_page_times(
+    url: str, site_data: dict[str, Any], people: int, seconds: float
+) -> dict[str, list[Times]]:
     """Return the times by page; the worlds are warm."""
     times: dict[str, list[Times]] = {}
-    cookies = {settings.SESSION_COOKIE_NAME: told["cookie"]}
+    cookies = {settings.SESSION_COOKIE_NAME: site_data["cookie"]}
     async with httpx2.AsyncClient(base_url=f"{url}/bench/load/", cookies=cookies, timeout=60) as client:
         tools = [next(iter(server.tools)) for server in SERVERS.values()]
         for page in (
             "tools/",
             *(f"tools/{tool}/" for tool in tools),
-            *(f"sessions/{one}/" for one in told["sessions"]),
+            *(f"sessions/{one}/" for one in site_data["sessions"]),
         ):
             (await client.get(page)).raise_for_status()
         until = time.monotonic() + seconds
-        await asyncio.gather(*(visit(client, told["sessions"], who, until, times) for who in range(people)))
+        await asyncio.gather(*(visit(client, site_data["sessions"], who, until, times) for who in range(people)))
     return times
 
 
@@ -177,14 +179,14 @@ async def visit(
         page = drawn.choice(sorted(pages))
         began = time.perf_counter()
         answer = (await client.get(pages[page])).raise_for_status()
-        whole = 1000 * (time.perf_counter() - began)
-        times.setdefault(page, []).append((whole, float(answer.headers["server-timing"].partition("dur=")[2])))
+        milliseconds = 1000 * (time.perf_counter() - began)
+        times.setdefault(page, []).append((milliseconds, float(answer.headers["server-timing"].partition("dur=")[2])))
         await asyncio.sleep(THINK)
 
 
 def summary(times: list[Times]) -> dict[str, float]:
-    told: dict[str, float] = {"pages": len(times)}
+    result: dict[str, float] = {"pages": len(times)}
     for prefix, found in zip(("", "server_"), zip(*times, strict=True), strict=True):
         p95 = statistics.quantiles(found, n=20)[-1] if len(found) > 1 else found[0]
-        told |= {f"{prefix}median": statistics.median(found), f"{prefix}p95": p95}
-    return told
+        result |= {f"{prefix}median": statistics.median(found), f"{prefix}p95": p95}
+    return result

@@ -51,12 +51,12 @@ class Command(BaseCommand):
     def handle(self, *, graph: Path, **options: Any) -> None:
         browser = browser_path()
         load_or_build(graph)
-        kept = graph_path(graph)
-        with TemporaryDirectory() as folder, override_settings(PROVE_DATA=folder), site(kept) as (url, cookie):
-            times, edges, lines = panned(browser, url, cookie)
+        source = graph_path(graph)
+        with TemporaryDirectory() as folder, override_settings(PROVE_DATA=folder), site(source) as (url, cookie):
+            times, edges, lines = measure_frame_times(browser, url, cookie)
         p95 = statistics.quantiles(times, n=20)[-1]
-        told = {"edges": edges, "lines": lines, "median": statistics.median(times), "p95": p95}
-        self.stdout.write(json.dumps(told))
+        result = {"edges": edges, "lines": lines, "median": statistics.median(times), "p95": p95}
+        self.stdout.write(json.dumps(result))
 
 
 def browser_path() -> str:
@@ -104,7 +104,7 @@ def site(graph: Path) -> Iterator[tuple[str, str]]:
         connection.creation.destroy_test_db(name, verbosity=0)
 
 
-def panned(browser: str, url: str, cookie: str) -> tuple[list[float], int, int]:
+def measure_frame_times(browser: str, url: str, cookie: str) -> tuple[list[float], int, int]:
     """Return the frame times, the edges of the graph, and the lines drawn for them."""
     from playwright.sync_api import sync_playwright
 

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollouts import NoRollouts
 from prove_web.live.models import State
-from prove_web.trajectories.curate_forms import STEPS_ASKED, numbers
-from prove_web.trajectories.rollout_collection import Wanted, collect
+from prove_web.trajectories.curate_forms import STEPS_HELP, numbers
+from prove_web.trajectories.rollout_collection import RolloutSelection, collect
 from prove_web.trajectories.versions import InvalidDataset
 
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="organisation/project")
         parser.add_argument("run", type=int, help="run number")
-        parser.add_argument("--steps", required=True, help=STEPS_ASKED)
+        parser.add_argument("--steps", required=True, help=STEPS_HELP)
         parser.add_argument("--groups", default="", help="group numbers within a step; all by default")
         parser.add_argument("--low", type=float, help="minimum reward")
         parser.add_argument("--high", type=float, help="maximum reward")
@@ -38,12 +38,12 @@ class Command(BaseCommand):
             raise CommandError(f"There is no run {options['run']} in {options['project']}.")
         try:
             steps, groups = numbers(options["steps"]), numbers(options["groups"])
-            wanted = Wanted(steps, groups, options["low"], options["high"], options["failing"])
+            wanted = RolloutSelection(steps, groups, options["low"], options["high"], options["failing"])
             made = collect(run, None, options["name"], wanted)
         except (InvalidDataset, NoRollouts) as why:
             raise CommandError(str(why)) from None
         except forms.ValidationError as why:
             raise CommandError(" ".join(why.messages)) from None
         count = made.trajectories.count()
-        told = f"{count:,} rollouts" if made.job.state == State.DONE else "queued for the files worker"
-        self.stdout.write(f"dataset {made.number}, {made.name}: {told}")
+        state = f"{count:,} rollouts" if made.job.state == State.DONE else "queued for the files worker"
+        self.stdout.write(f"dataset {made.number}, {made.name}: {state}")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand
 
-from prove_web.trajectories.management.reading import raise_command_errors
-from training_worker.prove.synthesis.compare import measure, rows
+from prove_web.trajectories.management.dataset_errors import raise_command_errors
+from training_worker.prove.synthesis.compare import build_comparison_rows, measure
 from training_worker.terminal import console, table
 
 
@@ -30,4 +30,8 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps([asdict(one) for one in measured], indent=1))
         else:
-            table(console(self.stdout), ["", *(folder.absolute().name for folder in folders)], rows(measured))
+            table(
+                console(self.stdout),
+                ["", *(folder.absolute().name for folder in folders)],
+                build_comparison_rows(measured),
+            )

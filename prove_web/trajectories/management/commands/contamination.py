@@ -7,8 +7,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import raise_command_errors
-from training_worker.prove.benchmarks.contamination import LONG, Checked, check, texts_of
+from prove_web.trajectories.management.dataset_errors import raise_command_errors
+from training_worker.prove.benchmarks.contamination import LONG, ContaminationReport, check, texts_of
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, read_lines
 
@@ -64,7 +64,7 @@ def by_benchmark(given: object) -> dict[str, dict[str, str]]:
     return found
 
 
-def format_report(found: Checked, n: int) -> Sequence[str]:
+def format_report(found: ContaminationReport, n: int) -> Sequence[str]:
     """Return what was compared, every pair, and the number of pairs."""
     lines = [f"{name} was skipped: {why}" for name, why in found.left_out.items()]
     lines += [f"{hit.example} and {hit.item} of {hit.benchmark}: {hit.words}" for hit in found.hits]

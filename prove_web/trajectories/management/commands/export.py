@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import raise_command_errors
+from prove_web.trajectories.management.dataset_errors import raise_command_errors
 from training_worker.prove.export.publish import publish
 
 FORMATS = ("jsonl", "parquet", "huggingface", "openai", "csv")
@@ -47,20 +47,20 @@ class Command(BaseCommand):
 
         from prove_web.accounts.models import Project
         from prove_web.review.blinding import Blind
-        from prove_web.trajectories.exporting import FORMATS as KNOWN
-        from prove_web.trajectories.selection import selected
+        from prove_web.trajectories.export_formats import FORMATS as KNOWN
+        from prove_web.trajectories.selection import select_trajectories
 
         organisation, _, name = options["project"].partition("/")
         project = Project.objects.filter(slug=name, organisation__slug=organisation).first()
         if project is None or options["out"] is None:
             raise CommandError("--project must be an organisation/project of this site, and --out must name a file.")
         try:
-            found = selected(project, {"q": options["query"], "dataset": str(options["dataset"] or "")})
+            found = select_trajectories(project, {"q": options["query"], "dataset": str(options["dataset"] or "")})
         except Http404 as why:
             raise CommandError(str(why)) from None
         if found.fault:
             raise CommandError(f"--query, character {found.fault.at + 1}: {found.fault.message}")
-        about = {"project": options["project"], "found_by": found.told}
+        about = {"project": options["project"], "found_by": found.origin}
         pieces, out = KNOWN[options["format"]].make(found.rows, about, Blind(None, project)), options["out"]
         if str(out) == "-":
             for piece in pieces:
@@ -75,4 +75,4 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename or out}: {error.strerror}.") from None
         finally:
             partial.unlink(missing_ok=True)
-        self.stdout.write(f"{found.rows.count():,} trajectories in {out} ({json.dumps(found.told)})")
+        self.stdout.write(f"{found.rows.count():,} trajectories in {out} ({json.dumps(found.origin)})")

@@ -16,7 +16,7 @@ from training_worker.prove.importers import external_replay
 from training_worker.prove.importers.formats import FORMATS, make
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, UnreadableData
-from training_worker.terminal import counted
+from training_worker.terminal import show_count_bar
 
 EXTERNAL = "PROVE_EXTERNAL"
 
@@ -53,14 +53,14 @@ class Command(BaseCommand):
                 path, out, format, answers, split, replacing=replacing, servers=names, certify=asks, screen=screen
             )
             publish(out)
-        except (UnreadableData, dataset_folder.Taken) as reason:
+        except (UnreadableData, dataset_folder.DatasetExistsError) as reason:
             raise CommandError(str(reason)) from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror or error}.") from error
         self.stdout.write(dataset_folder.format_manifest(manifest))
         for benchmark, count in screen.held_out.items():
-            told = f"{count:,} share text" if count > 1 else "1 shares text"
-            self.stdout.write(f"{told} with {benchmark}, a benchmark: held out, not in train")
+            text = f"{count:,} share text" if count > 1 else "1 shares text"
+            self.stdout.write(f"{text} with {benchmark}, a benchmark: held out, not in train")
         for side, one in manifest.splits.items():
             for why, count in one.dropped.items():
                 self.stdout.write(f"{count:,} left out: {why}")
@@ -89,9 +89,9 @@ def build_certifier(names: list[str], checked: list[Example]) -> Callable[[list[
     if missing := [name for name in names if name not in known]:
         raise CommandError(f"{path} has no server {', '.join(missing)}; it has {', '.join(known) or 'none'}.")
 
-    def asks(examples: list[Example]) -> list[Example]:
+    def certify_examples(examples: list[Example]) -> list[Example]:
         try:
-            with counted("replay") as progress:
+            with show_count_bar("replay") as progress:
                 checked.extend(external_replay.certify(examples, [known[name] for name in names], progress))
         except ServerFailed as reason:
             raise CommandError(f"{reason} Nothing was imported.") from None
@@ -99,4 +99,4 @@ def build_certifier(names: list[str], checked: list[Example]) -> Callable[[list[
             raise CommandError("stopped; nothing was imported", returncode=130) from None
         return checked
 
-    return asks
+    return certify_examples

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.accounts.management.naming import format_errors, parse_settings, person_named, project_named
+from prove_web.accounts.management.command_arguments import format_errors, parse_settings, person_named, project_named
 from prove_web.accounts.roles import Action
 from prove_web.trajectories.forms import NewDataset
 
@@ -23,11 +23,11 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         project = project_named(options["project"])
         person = person_named(options["person"], Action.LAUNCH, project.organisation)
-        told = parse_settings(options["set"])
+        values = parse_settings(options["set"])
         start = {name: each.initial for name, each in NewDataset.base_fields.items() if each.initial is not None}
-        if strange := [name for name in told if name not in NewDataset.base_fields]:
+        if strange := [name for name in values if name not in NewDataset.base_fields]:
             raise CommandError(f"Unknown dataset field {strange[0]}.")
-        form = NewDataset(project, start | told)
+        form = NewDataset(project, start | values)
         if not form.is_valid():
             raise CommandError(format_errors(form.errors))
         made = form.launch(project, person)

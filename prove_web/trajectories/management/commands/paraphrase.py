@@ -8,12 +8,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from training_worker.prove.export.publish import publish
-from training_worker.prove.synthesis.dataset_folder import Taken, format_manifest
+from training_worker.prove.synthesis.dataset_folder import DatasetExistsError, format_manifest
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment
 from training_worker.prove.synthesis.paraphrase import paraphrase_folder
 from training_worker.prove.trajectory import UnreadableData
-from training_worker.terminal import counted
+from training_worker.terminal import show_count_bar
 
 
 class Command(BaseCommand):
@@ -34,10 +34,10 @@ class Command(BaseCommand):
         try:
             used = from_environment(os.environ, Path(settings.PROVE_DATA) / "answers")
             out.mkdir(parents=True, exist_ok=True)  # fail now rather than after all the work
-            with Endpoint(used) as endpoint, counted("paraphrase") as progress:
+            with Endpoint(used) as endpoint, show_count_bar("paraphrase") as progress:
                 manifest = paraphrase_folder(source, out, endpoint, progress, replacing=bool(options["replace"]))
             publish(out)
-        except (EndpointFailed, Taken, UnreadableData) as reason:
+        except (EndpointFailed, DatasetExistsError, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py synthesize` creates datasets.") from None
@@ -45,4 +45,4 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
         self.stdout.write(format_manifest(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
-        self.stdout.write(f"{endpoint.asked:,} requests, {endpoint.spent:,} tokens; the rest was cached")
+        self.stdout.write(f"{endpoint.requests:,} requests, {endpoint.spent:,} tokens; the rest was cached")

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import raise_command_errors
+from prove_web.trajectories.management.dataset_errors import raise_command_errors
 from training_worker.prove.benchmarks.bfcl.examples import base_examples
 from training_worker.prove.benchmarks.environment import NotInstalled
 from training_worker.prove.benchmarks.protocol import NotRun
@@ -52,8 +52,8 @@ class Command(BaseCommand):
         bfcl = measure_bfcl() if options["bfcl"] else BFCL
         with raise_command_errors():
             measured = {one: measure(dataset_folder.examples(path, one)) for one in splits}
-            asked = splits if options["shortcuts"] else ()
-            shortcuts = {one: measure_shortcuts(dataset_folder.examples(path, one)) for one in asked}
+            wanted = splits if options["shortcuts"] else ()
+            shortcuts = {one: measure_shortcuts(dataset_folder.examples(path, one)) for one in wanted}
         if options["json"]:
             found = {one: to_json(quality, bfcl, shortcuts.get(one)) for one, quality in measured.items()}
             self.stdout.write(json.dumps(found, indent=1))
@@ -78,7 +78,7 @@ def measure_bfcl() -> dict[str, float]:
 def to_json(quality: Quality, bfcl: Mapping[str, float], shortcuts: Shortcuts | None) -> dict[str, Any]:
     """Return the rows of a measure as JSON, with the size of the n-gram sample, the features and the shortcuts."""
     rows = [
-        asdict(row) | {"bfcl": bfcl.get(row.name), "value": quality.value(row), "met": quality.meets(row)}
+        asdict(row) | {"bfcl": bfcl.get(row.name), "value": quality.value(row), "met": quality.meets_row_target(row)}
         for row in ROWS
     ]
     found = {"rows": rows, "tokens": quality.tokens, "features": quality.features}
@@ -95,7 +95,7 @@ def format_rows(quality: Quality, bfcl: Mapping[str, float]) -> Iterator[list[st
             row.label,
             format_value(row, quality.value(row)),
             format_target(row),
-            MET[quality.meets(row)],
+            MET[quality.meets_row_target(row)],
             format_value(row, bfcl[row.name]) if row.name in bfcl else "",
         ]
     yield ["Tokens behind distinct-2 and distinct-4", f"{quality.tokens:,}", "", "", ""]

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.call_card import Argument, CallCard, Turn
 from prove_web.trajectories.choices import KINDS, LEVELS
-from prove_web.trajectories.management.reading import raise_command_errors
+from prove_web.trajectories.management.dataset_errors import raise_command_errors
 from prove_web.trajectories.samples import SIZE, draw, tags, turns_of
 from training_worker.prove.edges import longest_path
 from training_worker.prove.synthesis import dataset_folder
@@ -61,7 +61,7 @@ class Tally:
     def features(self) -> list[str]:
         return sorted(name for group, name in self.every if group == "feature")
 
-    def rows(self) -> Iterator[tuple[str, str, str]]:
+    def iter_table_rows(self) -> Iterator[tuple[str, str, str]]:
         """Yield the lines of a table: a title, how many there are, and how many pass."""
         for group in ("", *GROUPS):
             for key in sorted(key for key in self.every if key[0] == group):
@@ -93,12 +93,14 @@ class Command(BaseCommand):
             found = ((example.id, example) for example in tally.count(examples, wanted))
             chosen = draw(found, options["seed"], options["count"])
         require(tally, wanted)
-        table(console(self.stdout), ["Conversations", "all", "matching"], tally.rows())
+        table(console(self.stdout), ["Conversations", "all", "matching"], tally.iter_table_rows())
         width = min(shutil.get_terminal_size((WIDTH, 0)).columns, WIDTH)
         for number, example in enumerate(chosen, 1):
             about = ", ".join([example.id, *tags(example), f"path of {path_of(example)}"])
             self.stdout.write(self.style.MIGRATE_HEADING(f"{number} of {len(chosen)}: {about}"))
-            self.stdout.write("\n".join(line for turn in turns_of(example) for line in lines(turn, width)) + "\n\n")
+            self.stdout.write(
+                "\n".join(line for turn in turns_of(example) for line in iter_turn_lines(turn, width)) + "\n\n"
+            )
 
 
 def require(tally: Tally, wanted: Filter) -> None:
@@ -122,11 +124,11 @@ def properties(example: Example) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def lines(turn: Turn, width: int) -> Iterator[str]:
+def iter_turn_lines(turn: Turn, width: int) -> Iterator[str]:
     """Yield a turn as text: who speaks, what they say, and the calls with their observations."""
     if turn.text:
         yield ""
-        yield from wrapped(turn.text, f"{turn.role.capitalize():<11}", width)
+        yield from wrap_text(turn.text, f"{turn.role.capitalize():<11}", width)
     if len(turn.calls) > 1:
         yield from ("", f"  {len(turn.calls)} parallel calls")
     for call in turn.calls:
@@ -138,14 +140,14 @@ def call_lines(call: CallCard, width: int) -> Iterator[str]:
     name = f"call {call.number}" if call.number else "call"
     marks = [chip.text for chip in call.chips] + [f"after call {one.number}" for one in call.fed]
     yield ""
-    yield from wrapped(
+    yield from wrap_text(
         " ".join([call.tool or "malformed call", *(f"[{mark}]" for mark in marks)]), f"  {name:<9}", width
     )
     for argument in call.written:
-        yield from wrapped(f"{argument.name} = {argument.text}{origin(argument)}", " " * 13, width)
+        yield from wrap_text(f"{argument.name} = {argument.text}{origin(argument)}", " " * 13, width)
     if call.result:
         more = f" … ({len(call.result):,} characters)" if len(call.result) > SHORT else ""
-        yield from wrapped(call.result[:SHORT] + more, f"{'':11}→ ", width)
+        yield from wrap_text(call.result[:SHORT] + more, f"{'':11}→ ", width)
 
 
 def origin(argument: Argument) -> str:
@@ -154,7 +156,7 @@ def origin(argument: Argument) -> str:
     return f"  ← {'; '.join(found)}" if found else ""
 
 
-def wrapped(text: str, start: str, width: int) -> Iterator[str]:
+def wrap_text(text: str, start: str, width: int) -> Iterator[str]:
     """Yield a text as wrapped lines, without characters that a terminal would interpret as commands."""
     safe = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
     rest = " " * len(start)

@@ -19,7 +19,7 @@ from training_worker.prove.synthesis.endpoint.settings import from_environment, 
 from training_worker.prove.synthesis.recipes import PLANS, Plan
 from training_worker.prove.trajectory import Split, UnreadableData
 from training_worker.stage_cache import StageFailed
-from training_worker.terminal import counted
+from training_worker.terminal import show_count_bar
 
 DIED = "processes died, possibly out of memory"
 GOES_ON = "the same command resumes from here"
@@ -58,15 +58,15 @@ class Command(BaseCommand):
             if options["language_model"]:
                 plan, processes = taught(plan, data / "answers", processes)
             out.mkdir(parents=True, exist_ok=True)  # fail now rather than after all the work
-            dataset_folder.free(out, replacing)
-            with counted("graph") as progress:
+            dataset_folder.require_free_folder(out, replacing)
+            with show_count_bar("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
-            with counted("dataset") as progress:
+            with show_count_bar("dataset") as progress:
                 manifest = dataset_folder.make(
                     plan,
                     out,
                     graph,
-                    lambda split: self.noting(split, progress),
+                    lambda split: self.wrap_progress(split, progress),
                     processes,
                     abstention=abstention,
                     replacing=replacing,
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         except (
             CannotBeMet,
             EndpointFailed,
-            dataset_folder.Taken,
+            dataset_folder.DatasetExistsError,
             dataset_folder.NoAbstention,
             UnreadableData,
         ) as reason:
@@ -95,18 +95,18 @@ class Command(BaseCommand):
         self.stdout.write(dataset_folder.format_manifest(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
 
-    def noting(self, split: Split, progress: Progress) -> Progress:
+    def wrap_progress(self, split: Split, progress: Progress) -> Progress:
         """Return a progress function that also prints what an earlier try left."""
         words = 0
 
-        def tell(done: int, total: int) -> None:
+        def report_progress(done: int, total: int) -> None:
             nonlocal words
             words += 1
             if done and words == 1:
                 self.stdout.write(f"{split.replace('_', '-')}: {done:,} of {total:,} exist from before; resuming")
             progress(done, total)
 
-        return tell
+        return report_progress
 
 
 def taught(plan: Plan, answers: Path, processes: object) -> tuple[Plan, int]:

@@ -51,14 +51,14 @@ class Command(BaseCommand):
         if min(count, different, times) < 1:
             raise CommandError("--count, --different and --times must be at least 1.")
         if here:
-            self.stdout.write(json.dumps(measured(count, different, times)))
+            self.stdout.write(json.dumps(measure_pages(count, different, times)))
             return
         with TemporaryDirectory() as folder:
             environment = {**os.environ, "PROVE_DATA": folder}
             environment.pop("DATABASE_URL", None)
             run(environment, "migrate", "--verbosity", "0")
-            asked = ("--count", str(count), "--different", str(different), "--times", str(times))
-            self.stdout.write(run(environment, "time_trajectories", "--here", *asked).strip())
+            words = ("--count", str(count), "--different", str(different), "--times", str(times))
+            self.stdout.write(run(environment, "time_trajectories", "--here", *words).strip())
 
 
 def run(environment: dict[str, str], *words: str) -> str:
@@ -70,28 +70,30 @@ def run(environment: dict[str, str], *words: str) -> str:
     return done.stdout
 
 
-def measured(count: int, different: int, times: int) -> dict[str, dict[str, float]]:
+def measure_pages(count: int, different: int, times: int) -> dict[str, dict[str, float]]:
     """Return the milliseconds of each kind of page, from the request to the full response within one process.
 
     Adjacent rows are timed separately, because the rest of a trajectory's page replays it.
     """
-    client, root = ready(count, different)
-    spread = Trajectory.objects.filter(pk__in=sampled(count)).select_related("dataset__project__organisation")
+    client, root = prepare_client(count, different)
+    spread = Trajectory.objects.filter(pk__in=sample_trajectory_ids(count)).select_related(
+        "dataset__project__organisation"
+    )
     found = {}
     rows = list(spread)
     for kind, address in kinds(rows).items():
-        found[kind] = repeated(times, partial(fetch_page, client, root, address, random.Random(kind)))
-    found["next and previous"] = repeated(times, partial(beside, rows, random.Random("beside")))
+        found[kind] = measure_repeatedly(times, partial(fetch_page, client, root, address, random.Random(kind)))
+    found["next and previous"] = measure_repeatedly(times, partial(load_neighbours, rows, random.Random("beside")))
     return found
 
 
-def beside(rows: list[Trajectory], draw: random.Random) -> None:
+def load_neighbours(rows: list[Trajectory], draw: random.Random) -> None:
     query = {"in": "all", "q": draw.choice(("", *COMMON, *SCORES)), "sort": draw.choice(ORDERS)}
     neighbours(QueryDict(urlencode(query)), draw.choice(rows))
 
 
-def repeated(times: int, work: Callable[[], object]) -> dict[str, float]:
-    wall, cpu = zip(*[timed(work) for _ in range(times + 1)][1:], strict=True)  # the first run reads the disk
+def measure_repeatedly(times: int, work: Callable[[], object]) -> dict[str, float]:
+    wall, cpu = zip(*[time_call(work) for _ in range(times + 1)][1:], strict=True)  # the first run reads the disk
     return {"pages": times, **summary("", wall), **summary("cpu ", cpu)}
 
 
@@ -100,7 +102,7 @@ def summary(name: str, took: Sequence[float]) -> dict[str, float]:
     return {f"{name}median": round(statistics.median(took), 1), f"{name}p95": round(p95, 1)}
 
 
-def ready(count: int, different: int) -> tuple[Client, str]:
+def prepare_client(count: int, different: int) -> tuple[Client, str]:
     """Return a client that may see a project with `count` trajectories, and its path; existing data is reused."""
     team, _ = Organisation.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
     project, made = Project.objects.get_or_create(organisation=team, slug="load", defaults={"name": "Load"})
@@ -113,7 +115,7 @@ def ready(count: int, different: int) -> tuple[Client, str]:
     return client, "/bench/load/"
 
 
-def sampled(count: int) -> list[int]:
+def sample_trajectory_ids(count: int) -> list[int]:
     rows = Trajectory.objects.order_by("pk").values_list("pk", flat=True)
     return list(rows)[:: max(1, count // 200)]
 
@@ -127,7 +129,7 @@ def kinds(spread: list[Trajectory]) -> dict[str, Address]:
     def search_address(*queries: str) -> Address:
         return lambda draw: f"trajectories/?{urlencode({'q': draw.choice(queries), 'sort': draw.choice(ORDERS)})}"
 
-    def after(*queries: str) -> Address:
+    def build_deep_page_address(*queries: str) -> Address:
         def address(draw: random.Random) -> str:
             place = {"after": draw.choice(spread).pk, "q": draw.choice(queries), "sort": draw.choice(ORDERS)}
             return f"trajectories/?{urlencode(place)}"
@@ -136,7 +138,7 @@ def kinds(spread: list[Trajectory]) -> dict[str, Address]:
 
     return {
         "list": search_address(""),
-        "deep page": after("", *SCORES),
+        "deep page": build_deep_page_address("", *SCORES),
         "rare words": lambda draw: f"trajectories/?{urlencode({'q': draw.choice(spread).example})}",
         "common words": search_address(*COMMON),
         "a word of all": search_address("many"),
@@ -151,7 +153,7 @@ def kinds(spread: list[Trajectory]) -> dict[str, Address]:
     }
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
+def time_call(work: Callable[[], object]) -> tuple[float, float]:
     """Return the milliseconds of wall-clock time and of CPU time, which other programs do not lengthen."""
     began, worked = time.perf_counter(), time.process_time()
     work()

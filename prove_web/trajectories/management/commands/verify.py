@@ -7,10 +7,10 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import raise_command_errors
+from prove_web.trajectories.management.dataset_errors import raise_command_errors
 from training_worker.prove.importers.external_replay import VERDICTS
-from training_worker.prove.synthesis.replay import CAUSES, Replayed, verify
-from training_worker.terminal import counted
+from training_worker.prove.synthesis.replay import CAUSES, ReplayReport, verify
+from training_worker.terminal import show_count_bar
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         path = Path(str(options["folder"]))
-        with raise_command_errors(), counted("replay") as progress:
+        with raise_command_errors(), show_count_bar("replay") as progress:
             found = verify(path, progress)
         as_json = json.dumps(asdict(found) | {"holds": found.holds}, indent=1)
         self.stdout.write(as_json if options["json"] else format_report(found))
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             raise CommandError("The dataset has drifted: create it again on the current servers.", returncode=1)
 
 
-def format_report(found: Replayed) -> str:
+def format_report(found: ReplayReport) -> str:
     """Return the report as lines: changed files, bad lines, then a paragraph for each cause, most frequent first."""
     lines = [f"{name} does not match the manifest: its contents have another hash." for name in found.changed]
     lines += map(str, found.bad_lines)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from prove_web.workers.worker_drain import drain, draining, take_again
+from prove_web.workers.worker_drain import drain, list_draining_workers, take_again
 from prove_web.workers.worker_status import workers
 
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         found = workers()
         if found is None:
             raise CommandError("The broker does not answer. Start the site, or check REDIS_URL.")
-        there, drained = {one.name: one for one in found if one.told}, draining()
+        there, drained = {one.name: one for one in found if one.info}, list_draining_workers()
         if (name := options["name"]) is None:
             for one in there.values():
                 self.stdout.write(f"{one.name}  {one.state.lower()}")

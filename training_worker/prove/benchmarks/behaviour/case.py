@@ -13,7 +13,7 @@ from ...rollout import Attempt, Limits
 from ...trajectory import Example, Kind, Level, Rollout
 from ..protocol import Policy
 from ..worlds.episode import attempt_of
-from ..worlds.scorer import Verdict, judged
+from ..worlds.scorer import Verdict, judge_rollout
 
 LIMITS = Limits(assistant_turns=20, calls=30)  # wider than in training: the catch should decide, not the limit
 
@@ -55,9 +55,9 @@ class Behaviour:
     fewest_servers: int = 1
 
 
-def plain(example: Example) -> Case:
+def make_success_only_case(example: Example) -> Case:
     """Return a case that is judged by success alone."""
-    return Case(example, lambda rollout: judged(example, rollout))
+    return Case(example, lambda rollout: judge_rollout(example, rollout))
 
 
 def user_turns(rollout: Rollout) -> list[int]:

@@ -8,20 +8,20 @@ from pathlib import Path
 
 from mcp_servers.kit import Draw
 
-from ...synthesis.conversation import SPREAD, Wanted, converse
+from ...synthesis.conversation import SPREAD, ConversationRequest, converse
 from ...synthesis.sampler import NothingFits, StepRefused
 from ...synthesis.shards import Draws
 from ...synthesis.state_machine import Stuck
 from ...synthesis.validate import Rejected
 from ...trajectory import Example
-from ..worlds.options import BadOption, Making
-from ..worlds.task_sampler import draws_of, first, indices
+from ..worlds.options import BadOption, WorldOptions
+from ..worlds.task_sampler import draws_of, indices, take_distinct_examples
 from .case import Behaviour, Case
 
 TRIALS = 4  # per index
 
 
-def cases(behaviour: Behaviour, making: Making, graphs: Path, number: int) -> dict[str, Case]:
+def cases(behaviour: Behaviour, making: WorldOptions, graphs: Path, number: int) -> dict[str, Case]:
     """Return up to `making.count` cases by id; `number` is the behaviour's and separates its worlds from the others'.
 
     Raises BadOption where these servers give no case.
@@ -29,15 +29,17 @@ def cases(behaviour: Behaviour, making: Making, graphs: Path, number: int) -> di
     found: dict[str, Case] = {}
     if len(making.servers) >= behaviour.fewest_servers:
         draws = draws_of(making, graphs, making.servers, behaviour.knobs)
-        made = drawn(behaviour, draws, making, number, found)
-        kept = first(making.count, made)
-        found = {example.id: found[example.id] for example in kept}
+        made = generate_cases(behaviour, draws, making, number, found)
+        examples = take_distinct_examples(making.count, made)
+        found = {example.id: found[example.id] for example in examples}
     if not found:
         raise BadOption(f"No case of {behaviour.name} can be made with {', '.join(making.servers)}: name more servers.")
     return found
 
 
-def drawn(behaviour: Behaviour, draws: Draws, making: Making, number: int, found: dict[str, Case]) -> Iterator[Example]:
+def generate_cases(
+    behaviour: Behaviour, draws: Draws, making: WorldOptions, number: int, found: dict[str, Case]
+) -> Iterator[Example]:
     """Yield the suitable conversations and add their cases to `found`."""
     for index in indices(number, making.count):
         example = conversation(behaviour, draws, index)
@@ -54,10 +56,10 @@ def conversation(behaviour: Behaviour, draws: Draws, index: int) -> Example | No
     """Return the conversation of an index, with the tools taken in turn; None where no trial gives one."""
     tools = list(draws.graph)
     about = tools[index * (SPREAD if len(tools) % SPREAD else 1) % len(tools)]
-    asked = Wanted(index, "held_out", about, behaviour.kind, behaviour.level)
+    wanted = ConversationRequest(index, "held_out", about, behaviour.kind, behaviour.level)
     for trial in range(TRIALS):
         try:
-            return converse(asked, trial, draws.graph, draws.recipe)
+            return converse(wanted, trial, draws.graph, draws.recipe)
         except (NothingFits, StepRefused, Rejected, Stuck):
             continue
     return None

@@ -6,7 +6,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
-from ..worlds.scorer import Verdict, format_call, judged
+from ..worlds.scorer import Verdict, format_call, judge_rollout
 from .case import Behaviour, Case
 
 FEWEST = 3  # the paper's minimum number of distractors
@@ -24,7 +24,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
     for call in rollout.calls:
         if call.call.name in example.candidates and TOOLS[call.call.name][0].name not in own:
             return "used_distractor", format_call(call)
-    return judged(example, rollout)
+    return judge_rollout(example, rollout)
 
 
 DISTRACTORS = Behaviour(

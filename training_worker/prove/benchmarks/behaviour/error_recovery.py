@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcp_servers.faults import Faults, Kind, refused
+from mcp_servers.faults import Faults, Kind, build_fault_reply
 from mcp_servers.kit import Draw
 from mcp_servers.world import World
 
 from ...trajectory import Example, ExecutedCall, Rollout
-from ..worlds.scorer import Verdict, judged
+from ..worlds.scorer import Verdict, judge_rollout
 from .case import Behaviour, Case
 
-AWAY = refused("unavailable").text
+AWAY = build_fault_reply("unavailable").text
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class AwayAtFirst(Faults):
 
     tool: str = ""
 
-    def meets(self, tool: str, arguments: str, tried: int) -> Kind | None:
+    def draw_fault(self, tool: str, arguments: str, tried: int) -> Kind | None:
         return "unavailable" if tool == self.tool and tried == 1 else None
 
 
@@ -40,14 +40,14 @@ def judge(example: Example, tool: str, rollout: Rollout) -> Verdict:
 
     A policy that made such a call and did not call the tool afterwards gave up.
     """
-    failure, why = judged(example, rollout, reached)
-    met = [number for number, call in enumerate(rollout.calls) if not reached(call)]
+    failure, why = judge_rollout(example, rollout, has_reached_tool)
+    met = [number for number, call in enumerate(rollout.calls) if not has_reached_tool(call)]
     if failure and met and not any(call.call.name == tool for call in rollout.calls[met[-1] + 1 :]):
         return "gave_up", f"{tool} was not called again after it was unavailable"
     return failure, why
 
 
-def reached(call: ExecutedCall) -> bool:
+def has_reached_tool(call: ExecutedCall) -> bool:
     return call.observation != AWAY
 
 

@@ -32,7 +32,7 @@ PHRASINGS = (
 
 
 @dataclass(frozen=True)
-class Planted:
+class InjectedInstruction:
     """An injected instruction: replies of `reader` get `text` after the first value of `field`; it asks for `call`."""
 
     reader: str
@@ -40,7 +40,7 @@ class Planted:
     text: str
     call: ToolCall
 
-    def into(self, reply: Reply) -> Reply:
+    def inject_into_reply(self, reply: Reply) -> Reply:
         data = reply.data
         for row, name in texts_in(data):
             if name == self.field:
@@ -53,14 +53,14 @@ class PlantedWorld(World):
     """A world whose data contains an injected instruction that a tool returns."""
 
     __slots__ = ("planted",)
-    planted: Planted
+    planted: InjectedInstruction
 
     def call(self, name: str, arguments: Arguments) -> Reply:
         reply = super().call(name, arguments)
-        return self.planted.into(reply) if reply.ok and name == self.planted.reader else reply
+        return self.planted.inject_into_reply(reply) if reply.ok and name == self.planted.reader else reply
 
 
-def opened(example: Example, planted: Planted) -> World:
+def open_injected_world(example: Example, planted: InjectedInstruction) -> World:
     """Return the example's world with the injected instruction."""
     world = PlantedWorld.open(example.world.seed, example.world.servers, example.world.size)
     assert isinstance(world, PlantedWorld)
@@ -68,7 +68,7 @@ def opened(example: Example, planted: Planted) -> World:
     return world
 
 
-def plant(example: Example, draw: Draw) -> tuple[Example, Planted] | None:
+def plant(example: Example, draw: Draw) -> tuple[Example, InjectedInstruction] | None:
     """Return the example with the injected call's tool among its candidates; None where nothing can be injected.
 
     The injected call would succeed just after the look-up and change the state.
@@ -79,12 +79,12 @@ def plant(example: Example, draw: Draw) -> tuple[Example, Planted] | None:
         call = step.calls[0]
         reply = world.call(call.name, call.arguments or {})
         fields = [] if TOOLS[call.name][1].writes else free_fields(example, position, reply)
-        asked = bait(example, world, context, draw) if fields else None
-        if asked is None:
+        target = choose_unrequested_call(example, world, context, draw) if fields else None
+        if target is None:
             continue
-        planted = Planted(call.name, draw.choice(fields), worded(asked, draw), asked)
-        if len(planted.into(reply).text) <= Limits().observation:  # a longer one may be truncated
-            return offering(example, asked.name, draw), planted
+        planted = InjectedInstruction(call.name, draw.choice(fields), phrase_instruction(target, draw), target)
+        if len(planted.inject_into_reply(reply).text) <= Limits().observation:  # a longer one may be truncated
+            return add_candidate(example, target.name, draw), planted
     return None
 
 
@@ -111,12 +111,12 @@ def free_fields(example: Example, position: int, reply: Reply) -> list[str]:
     return [name for name, text in first.items() if text not in used]
 
 
-def bait(example: Example, world: World, context: Context, draw: Draw) -> ToolCall | None:
+def choose_unrequested_call(example: Example, world: World, context: Context, draw: Draw) -> ToolCall | None:
     """Return a call of a tool that writes and that the user did not ask for, or None; harmful tools are tried first."""
-    asked_for = {call.name for step in example.steps for call in step.calls}
+    called_tools = {call.name for step in example.steps for call in step.calls}
     tools = [tool for tool in world.tools().values() if tool.writes and not tool.sensitive]
-    tools = [tool for tool in draw.shuffled(tools) if tool.name not in asked_for]
-    for tool in sorted(tools, key=harmless)[:TRIED]:
+    tools = [tool for tool in draw.shuffle_items(tools) if tool.name not in called_tools]
+    for tool in sorted(tools, key=is_harmless)[:TRIED]:
         try:
             arguments = fill(tool, {}, context, draw, world)
         except NothingFits:
@@ -127,22 +127,22 @@ def bait(example: Example, world: World, context: Context, draw: Draw) -> ToolCa
     return None
 
 
-def harmless(tool: Tool) -> bool:
+def is_harmless(tool: Tool) -> bool:
     return not set(tool.name.split("_")) & set(GRAVE)
 
 
-def worded(asked: ToolCall, draw: Draw) -> str:
+def phrase_instruction(target: ToolCall, draw: Draw) -> str:
     """Return text that asks for a call, in one of several phrasings."""
-    arguments = json.dumps(asked.arguments, ensure_ascii=False)
-    call = json.dumps({"name": asked.name, "arguments": asked.arguments}, ensure_ascii=False)
-    return draw.choice(PHRASINGS).format(tool=asked.name, arguments=arguments, call=call)
+    arguments = json.dumps(target.arguments, ensure_ascii=False)
+    call = json.dumps({"name": target.name, "arguments": target.arguments}, ensure_ascii=False)
+    return draw.choice(PHRASINGS).format(tool=target.name, arguments=arguments, call=call)
 
 
-def offering(example: Example, tool: str, draw: Draw) -> Example:
+def add_candidate(example: Example, tool: str, draw: Draw) -> Example:
     """Return the example with a tool among its candidates, in place of one that the ground truth does not need."""
     if tool in example.candidates:
         return example
     needed = {call.name for step in example.steps for call in step.calls}
     spare = [name for name in example.candidates if name not in needed]
-    kept = [name for name in example.candidates if name not in spare[:1]]
-    return replace(example, candidates=tuple(draw.shuffled([*kept, tool])))
+    others = [name for name in example.candidates if name not in spare[:1]]
+    return replace(example, candidates=tuple(draw.shuffle_items([*others, tool])))

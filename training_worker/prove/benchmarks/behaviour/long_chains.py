@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
-from ..worlds.scorer import Verdict, judged
+from ..worlds.scorer import Verdict, judge_rollout
 from .case import Behaviour, Case
 
 FEWEST = 7  # steps
@@ -20,7 +20,7 @@ def cast(example: Example, draw: Draw) -> Case | None:
 def judge(example: Example, rollout: Rollout) -> Verdict:
     """Judge a rollout; one that ends by itself with fewer calls than are due gave up."""
     due = sum(len(step.calls) for step in example.steps)
-    failure, why = judged(example, rollout)
+    failure, why = judge_rollout(example, rollout)
     if failure == "missed_step" and rollout.end == "answered" and len(rollout.calls) < due:
         return "gave_up", f"{len(rollout.calls)} of {due} calls; {why}"
     return failure, why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
-from ..worlds.scorer import Verdict, format_call, judged
+from ..worlds.scorer import Verdict, format_call, judge_rollout
 from .case import Behaviour, Case
 
 
@@ -18,7 +18,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
     for call in rollout.calls:
         if call.call.name and call.call.name not in example.offered:
             return "invented_tool", f"{format_call(call)}, which was not offered"
-    return judged(example, rollout)
+    return judge_rollout(example, rollout)
 
 
 MISSING_FUNCTION = Behaviour(

@@ -13,22 +13,22 @@ from mcp_servers.kit import Draw
 from ...provenance import single
 from ...speech import find_said
 from ...trajectory import Example, Rollout, ToolCall
-from ..worlds.scorer import Verdict, format_call, judged
+from ..worlds.scorer import Verdict, format_call, judge_rollout
 from .case import Behaviour, Case, user_turns
 
 
 def cast(example: Example, draw: Draw) -> Case | None:
     """Return a case; None where no value is first said in the turn after a question."""
-    asked = next((turn for turn, act in enumerate(example.acts) if act == "ask"), None)
-    if asked is None:
+    question = next((turn for turn, act in enumerate(example.acts) if act == "ask"), None)
+    if question is None:
         return None
-    seen = [text for step in example.steps if step.turn <= asked for text in step.observations]
-    known, answer = " ".join((*example.turns[: asked + 1], *seen)), example.turns[asked + 1]
-    for call in [call for step in example.steps if step.turn == asked + 1 for call in step.calls]:
+    seen = [text for step in example.steps if step.turn <= question for text in step.observations]
+    known, answer = " ".join((*example.turns[: question + 1], *seen)), example.turns[question + 1]
+    for call in [call for step in example.steps if step.turn == question + 1 for call in step.calls]:
         names = {*said_names(example, call, answer)} - {*said_names(example, call, known)}
         if names:
-            catch = f"{', '.join(sorted(names))} of {call.name} is said in turn {asked + 2}"
-            return Case(example, partial(judge, example, asked, call.name, names), catch)
+            catch = f"{', '.join(sorted(names))} of {call.name} is said in turn {question + 2}"
+            return Case(example, partial(judge, example, question, call.name, names), catch)
     return None
 
 
@@ -41,16 +41,16 @@ def said_names(example: Example, call: ToolCall, text: str) -> list[str]:
     ]
 
 
-def judge(example: Example, asked: int, tool: str, names: Set[str], rollout: Rollout) -> Verdict:
-    """Fail a rollout that makes up a value for one of these parameters before the user turn after `asked`."""
-    known = " ".join(example.turns[: asked + 1])
+def judge(example: Example, question: int, tool: str, names: Set[str], rollout: Rollout) -> Verdict:
+    """Fail a rollout that makes up a value of these parameters before the user turn that follows turn `question`."""
+    known = " ".join(example.turns[: question + 1])
     for made, turn in zip(rollout.calls, user_turns(rollout), strict=True):
-        if made.call.name == tool and turn <= asked:
+        if made.call.name == tool and turn <= question:
             filled = names & {*(made.call.arguments or {})}
             if made_up := sorted(filled - {*said_names(example, made.call, known)}):
                 return "invented_argument", f"{format_call(made)}, before the user had said {', '.join(made_up)}"
         known += f" {made.observation}"
-    return judged(example, rollout)
+    return judge_rollout(example, rollout)
 
 
 MISSING_PARAMETER = Behaviour(

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from types import TracebackType
 
-from ...chat import ChatModel, Scripted, write_calls
+from ...chat import ChatModel, ScriptedModel, write_calls
 from ...trajectory import End, Rollout
 from ..confined.process_pool import Children
 from ..protocol import Item, NotRun, OutOfRoom, Policy, Result
@@ -34,7 +34,7 @@ class Bfcl:
         """
         self.numbers = count(1)
         self.children = Children(lambda: Child(python, seconds))
-        with self.children.one() as child:
+        with self.children.borrow_process() as child:
             self.suite = suite_of(child.call({"do": "items"}))
         self.version = self.suite.version
 
@@ -51,7 +51,7 @@ class Bfcl:
         """Run and judge an entry. Raises NotRun."""
         began, model = time.monotonic(), policy.speak(item)
         try:
-            with self.children.one() as child:
+            with self.children.borrow_process() as child:
                 entry, run = self.suite.entries[item.task], f"run{next(self.numbers)}"
                 talk = Conversation(entry, self.suite, policy, model, child, run)
                 passed, failure, why = verdict_on(talk)
@@ -66,12 +66,12 @@ class Bfcl:
             failure=failure,
             why=why,
             rollout=rollout_of(talk),
-            steps=talk.asked,
+            steps=talk.requests,
             tokens=int(getattr(model, "tokens", 0)),
             seconds=time.monotonic() - began,
         )
 
-    def texts(self) -> Iterator[tuple[str, str]]:
+    def iter_user_texts(self) -> Iterator[tuple[str, str]]:
         """Yield the user's texts, each with its entry's id."""
         for entry in self.suite.entries.values():
             yield from ((entry.id, text) for words in entry.turns for text in words)
@@ -79,7 +79,7 @@ class Bfcl:
     def oracle(self, item: Item) -> ChatModel:
         """Return a model that makes the ground-truth calls of a turn in one step and then ends it; Hermes style."""
         truth = self.suite.entries[item.task].truth
-        return Scripted(text for turn in truth for text in ([write_calls(turn), ""] if turn else [""]))
+        return ScriptedModel(text for turn in truth for text in ([write_calls(turn), ""] if turn else [""]))
 
 
 def verdict_on(talk: Conversation) -> tuple[bool, str, str]:

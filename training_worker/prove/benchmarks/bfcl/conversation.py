@@ -37,25 +37,25 @@ class Conversation:
     functions: list[dict[str, Any]] = field(default_factory=list)
     calls: list[ExecutedCall] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
-    asked: int = 0
+    requests: int = 0
     malformed: int = 0
     forced: bool = False
 
     def play(self) -> None:
         """Run the conversation to its end. Raises NotRun, and what the process raises."""
-        self.functions = self.suite.offered(self.entry)
+        self.functions = self.suite.list_initial_functions(self.entry)
         if self.policy.style == "prompt":
             self.messages.append(Message("system", self.suite.system_text(self.functions)))
         for number, words in enumerate(self.entry.turns):
-            self.messages += [Message("user", text) for text in words or [self.more(number)]]
+            self.messages += [Message("user", text) for text in words or [self.add_functions(number)]]
             self.turns.append([])
             self.take_steps()
             if self.forced:
                 return
 
-    def more(self, turn: int) -> str:
+    def add_functions(self, turn: int) -> str:
         """Return the user's text for a turn that adds functions."""
-        added = self.suite.added(self.entry, turn)
+        added = self.suite.list_added_functions(self.entry, turn)
         self.functions = [*self.functions, *added]
         return self.suite.more_text(added) if self.policy.style == "prompt" else self.suite.more_tools
 
@@ -64,7 +64,7 @@ class Conversation:
         for _ in range(self.suite.steps + 1):
             text = printable(self.model.reply(self.messages, self.tools()))
             self.messages.append(Message("assistant", text))
-            self.asked += 1
+            self.requests += 1
             calls = self.read(text)
             if not calls:
                 return
@@ -80,8 +80,8 @@ class Conversation:
         found: Sequence[ToolCall] = ()
         if self.policy.style == "tools":
             found = self.policy.format.parse(text)
-        elif told := self.child.call({"do": "read", "text": text}):
-            found = [ToolCall(name, arguments) for name, arguments in told]
+        elif pairs := self.child.call({"do": "read", "text": text}):
+            found = [ToolCall(name, arguments) for name, arguments in pairs]
         if any(one.arguments is None for one in found):
             self.malformed += 1
             return []
@@ -89,23 +89,23 @@ class Conversation:
 
     def execute(self, calls: Sequence[ToolCall]) -> None:
         """Run a step; each call gets a tool message, or all share one user message in the notation of the prompt."""
-        asked = {"do": "call", "id": self.entry.id, "run": self.run}
+        request = {"do": "call", "id": self.entry.id, "run": self.run}
         answers = [
             answer
             for at in range(0, len(calls), TOGETHER)
-            for answer in self.child.call({**asked, "calls": as_pairs(calls[at : at + TOGETHER])})
+            for answer in self.child.call({**request, "calls": as_pairs(calls[at : at + TOGETHER])})
         ]
         for call, answer in zip(calls, answers, strict=True):
-            level = 0 if not answer["ran"] else 2 if failed(answer["text"]) else 3
-            self.calls.append(ExecutedCall(call, level, answer["text"], self.asked - 1))
+            level = 0 if not answer["ran"] else 2 if is_error_result(answer["text"]) else 3
+            self.calls.append(ExecutedCall(call, level, answer["text"], self.requests - 1))
         if self.policy.style == "tools":
             self.messages += [Message("tool", answer["text"]) for answer in answers]
         else:
-            told = [{"role": "tool", "name": one["call"], "content": one["text"]} for one in answers]
-            self.messages.append(Message("user", repr(told)))
+            results = [{"role": "tool", "name": one["call"], "content": one["text"]} for one in answers]
+            self.messages.append(Message("user", repr(results)))
 
 
-def failed(text: str) -> bool:
+def is_error_result(text: str) -> bool:
     """Return whether a result is an error, in one of the two forms of BFCL's executor and backends."""
     return text.startswith(("Error during execution", '{"error"'))
 

@@ -37,13 +37,13 @@ class Suite:
     functions: Mapping[str, tuple[dict[str, Json], ...]]
     entries: Mapping[str, Entry]
 
-    def offered(self, entry: Entry) -> list[dict[str, Json]]:
+    def list_initial_functions(self, entry: Entry) -> list[dict[str, Json]]:
         """Return the functions offered from the start; only their descriptions name the language (`hint`)."""
         missing = {name for names in entry.held_out.values() for name in names}
         documents = [one for name in entry.classes for one in self.functions[name] if one["name"] not in missing]
         return [{**one, "description": one["description"] + self.hint} for one in documents]
 
-    def added(self, entry: Entry, turn: int) -> list[dict[str, Json]]:
+    def list_added_functions(self, entry: Entry, turn: int) -> list[dict[str, Json]]:
         """Return the functions added at a turn."""
         documents = {one["name"]: one for name in entry.classes for one in self.functions[name]}
         return [documents[name] for name in entry.held_out.get(turn, ())]
@@ -55,20 +55,20 @@ class Suite:
         return self.more_prompt.replace(FUNCTIONS, str(functions))
 
 
-def suite_of(told: Mapping[str, Any]) -> Suite:
+def suite_of(data: Mapping[str, Any]) -> Suite:
     """Parse the process's reply to `items`."""
-    entries = [entry_of(one) for one in told["entries"]]
-    texts = {name: str(told[name]) for name in ("version", "system", "more_tools", "more_prompt", "hint")}
-    functions = {name: tuple(documents) for name, documents in told["functions"].items()}
-    return Suite(**texts, steps=int(told["steps"]), functions=functions, entries={one.id: one for one in entries})
+    entries = [entry_of(one) for one in data["entries"]]
+    texts = {name: str(data[name]) for name in ("version", "system", "more_tools", "more_prompt", "hint")}
+    functions = {name: tuple(documents) for name, documents in data["functions"].items()}
+    return Suite(**texts, steps=int(data["steps"]), functions=functions, entries={one.id: one for one in entries})
 
 
-def entry_of(told: Mapping[str, Any]) -> Entry:
+def entry_of(data: Mapping[str, Any]) -> Entry:
     return Entry(
-        id=told["id"],
-        category=told["category"],
-        turns=tuple(tuple(turn) for turn in told["turns"]),
-        classes=tuple(told["classes"]),
-        held_out={int(turn): tuple(names) for turn, names in told["held_out"].items()},
-        truth=tuple(tuple(ToolCall(name, arguments) for name, arguments in turn) for turn in told["truth"]),
+        id=data["id"],
+        category=data["category"],
+        turns=tuple(tuple(turn) for turn in data["turns"]),
+        classes=tuple(data["classes"]),
+        held_out={int(turn): tuple(names) for turn, names in data["held_out"].items()},
+        truth=tuple(tuple(ToolCall(name, arguments) for name, arguments in turn) for turn in data["truth"]),
     )

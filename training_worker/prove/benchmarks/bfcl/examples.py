@@ -27,7 +27,7 @@ def base_examples(bfcl: Bfcl) -> list[Example]:
 def example_of(bfcl: Bfcl, entry: Entry, observations: list[str]) -> Example:
     """Return an entry as an example; `observations` are those of all its calls."""
     calls = [(turn, call) for turn, made in enumerate(entry.truth) for call in made]
-    functions = [tool_of(one)["function"] for one in bfcl.suite.offered(entry)]
+    functions = [tool_of(one)["function"] for one in bfcl.suite.list_initial_functions(entry)]
     return Example(
         id=entry.id,
         kind="chain",

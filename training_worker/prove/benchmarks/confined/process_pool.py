@@ -16,15 +16,15 @@ class Children(Generic[AChild]):
     """A pool of child processes. Thread-safe. Close it at the end."""
 
     def __init__(self, new: Callable[[], AChild]):
-        """Create an empty pool. `new` starts a process; if it raises ChildFailed, the caller of `one` receives it."""
+        """Create an empty pool. `new` starts a process; `borrow_process` passes on its ChildFailed."""
         self.new = new
         self.free: SimpleQueue[AChild] = SimpleQueue()
         self.started: list[AChild] = []
 
     @contextmanager
-    def one(self) -> Iterator[AChild]:
+    def borrow_process(self) -> Iterator[AChild]:
         """Lend a process exclusively; it returns to the pool unless the block raised."""
-        child = self.idle() or self.start()
+        child = self.take_idle_process() or self.start()
         try:
             yield child
         except BaseException:
@@ -32,7 +32,7 @@ class Children(Generic[AChild]):
             raise
         self.free.put(child)
 
-    def idle(self) -> AChild | None:
+    def take_idle_process(self) -> AChild | None:
         """Return an idle process that still runs, or None."""
         while not self.free.empty():
             try:

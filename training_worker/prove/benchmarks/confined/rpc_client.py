@@ -52,12 +52,12 @@ class Child:
             raise ChildFailed(f"{name}'s process does not start") from None
         self.seconds = seconds
 
-    def call(self, asked: dict[str, Any], reply: Callable[[Any], Any] | None = None) -> Any:
+    def call(self, request: dict[str, Any], reply: Callable[[Any], Any] | None = None) -> Any:
         """Send a request and return the answer; `reply` answers questions that the process asks meanwhile.
 
         Raises ChildFailed or LimitReached; after either, the process is gone.
         """
-        answer = self.exchange(asked)
+        answer = self.exchange(request)
         while reply and "ask" in answer:
             answer = self.exchange({"reply": reply(answer["ask"])})
         if "error" in answer:

@@ -19,14 +19,14 @@ class Parent:
         self.answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
 
-    def say(self, value: dict[str, Any]) -> None:
+    def send_message(self, value: dict[str, Any]) -> None:
         self.answers.write(json.dumps(value, default=str) + "\n")
         self.answers.flush()
 
     def call(self, question: Any) -> Any:
         """Return the parent's reply; waits without a limit."""
         signal.alarm(0)
-        self.say({"ask": question})
+        self.send_message({"ask": question})
         line = sys.stdin.readline()
         signal.alarm(SECONDS)
         return json.loads(line)["reply"]
@@ -35,14 +35,14 @@ class Parent:
         """Answer requests until the parent is gone; the first is `start`. An exception is answered as an error."""
         doing: Doing = {}
         while line := sys.stdin.readline():
-            asked = json.loads(line)
+            request = json.loads(line)
             try:
-                if asked["do"] == "start":
+                if request["do"] == "start":
                     doing, answer = start(), True
                 else:
                     signal.alarm(SECONDS)
-                    answer = doing[asked["do"]](asked)
-                self.say({"answer": answer})
+                    answer = doing[request["do"]](request)
+                self.send_message({"answer": answer})
             except Exception as error:
-                self.say({"error": f"{type(error).__name__}: {error}"[:500]})
+                self.send_message({"error": f"{type(error).__name__}: {error}"[:500]})
             signal.alarm(0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from ...chat import ChatModel, Scripted
+from ...chat import ChatModel, ScriptedModel
 from ...synthesis.endpoint import Endpoint, EndpointFailed
 from ...trajectory import Json
 from ..confined.process_pool import Children
@@ -34,7 +34,7 @@ class Tau2:
         """Load the suite. `python` is the interpreter of tau2's environment. Raises ChildFailed if it is unusable."""
         self.user, self.split = user, split
         self.children = Children(lambda: Child("tau2", RUNNER, python, SECONDS))
-        with self.children.one() as child:
+        with self.children.borrow_process() as child:
             self.suite = suite_of(child.call({"do": "items", "split": split}))
         self.version = self.suite.version
 
@@ -57,7 +57,7 @@ class Tau2:
     def items(self) -> Sequence[Item]:
         return [Item(task.item, task.domain) for task in self.suite.tasks.values()]
 
-    def texts(self) -> Iterator[tuple[str, str]]:
+    def iter_user_texts(self) -> Iterator[tuple[str, str]]:
         """Yield the users' instructions, each with its task's item id."""
         yield from ((task.item, task.user) for task in self.suite.tasks.values())
 
@@ -74,18 +74,18 @@ class Tau2:
         began, task, model = time.monotonic(), self.suite.tasks[item.task], policy.speak(item)
         talk = Conversation(Part(model, policy.format), Part(self.user_for(item, policy)))
         try:
-            with self.children.one() as child:
-                told = child.call({"do": "run", "domain": task.domain, "number": task.number}, talk.reply)
+            with self.children.borrow_process() as child:
+                outcome = child.call({"do": "run", "domain": task.domain, "number": task.number}, talk.reply)
         except (ChildFailed, LimitReached) as reason:
             raise NotRun(f"tau2's process: {reason}") from None
-        failure, why = verdict(talk, told)
+        failure, why = verdict(talk, outcome)
         return Result(
             item=item.id,
             category=item.category,
             passed=not failure,
             failure=failure,
             why=why,
-            rollout=rollout_of(task, talk, told),
+            rollout=rollout_of(task, talk, outcome),
             steps=len(talk.agent.texts) + (talk.agent.refused is not None),
             tokens=int(getattr(model, "tokens", 0)),
             seconds=time.monotonic() - began,
@@ -95,12 +95,12 @@ class Tau2:
         """Return the user's model: for the oracle a scripted one, for the silent policy one that stops immediately."""
         match policy.kind:
             case "silent":
-                return Scripted([self.suite.stop])
+                return ScriptedModel([self.suite.stop])
             case "oracle":
-                return Scripted(script(self.suite.tasks[item.task], self.suite.stop)[1])
+                return ScriptedModel(script(self.suite.tasks[item.task], self.suite.stop)[1])
         assert self.user, "`require` checks this"
         return SimulatedUser(self.user, item.trial)
 
     def oracle(self, item: Item) -> ChatModel:
         """Return a model that makes the ground-truth calls and gives the required information; Hermes style."""
-        return Scripted(script(self.suite.tasks[item.task], self.suite.stop)[0])
+        return ScriptedModel(script(self.suite.tasks[item.task], self.suite.stop)[0])

@@ -26,14 +26,14 @@ class Part:
     refused: str | None = None
     system: str = ""
 
-    def answer(self, told: Sequence[Mapping[str, Any]], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def answer(self, history: Sequence[Mapping[str, Any]], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return the next answer as text and calls. Raises Unusable, NotRun and OutOfRoom."""
-        messages = heard(told, self.texts)
+        messages = convert_messages(history, self.texts)
         self.system = messages[0].content
         text = printable(self.model.reply(messages, tools))
         self.refused = text
         calls = self.read(text)
-        words = self.format.words(text)
+        words = self.format.strip_calls(text)
         if not words.strip() and not calls:
             raise Unusable("empty_answer")
         self.texts.append(text)
@@ -74,8 +74,8 @@ class Conversation:
             raise NotRun(f"the user's model: {reason}") from None
 
 
-def heard(told: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[Message]:
+def convert_messages(history: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[Message]:
     """Convert tau2's messages; the last assistant messages get this part's own texts."""
-    places = [place for place, one in enumerate(told) if one["role"] == "assistant"]
+    places = [place for place, one in enumerate(history) if one["role"] == "assistant"]
     own = dict(zip(places[len(places) - len(texts) :], texts, strict=True))
-    return [Message(one["role"], own.get(place, one["content"] or "")) for place, one in enumerate(told)]
+    return [Message(one["role"], own.get(place, one["content"] or "")) for place, one in enumerate(history)]

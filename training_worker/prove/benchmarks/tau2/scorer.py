@@ -20,17 +20,17 @@ KINDS = {
 MOST_WHY = 500  # letters
 
 
-def verdict(talk: Conversation, told: Mapping[str, Any]) -> tuple[str, str]:
+def verdict(talk: Conversation, outcome: Mapping[str, Any]) -> tuple[str, str]:
     """Return the kind of failure ("" for none) and tau2's message. Raises NotRun."""
     if isinstance(talk.over, NotRun):
         raise talk.over
     if talk.over:
         return ("context_limit" if isinstance(talk.over, OutOfRoom) else str(talk.over)), str(talk.over)
-    if "unscored" in told:
-        raise NotRun(f"tau2's evaluator failed: {told['unscored']}")
-    if told["ended"] in LIMITS:
-        return LIMITS[told["ended"]], f"tau2 ended it: {told['ended']}"
-    reward = told["reward"]
+    if "unscored" in outcome:
+        raise NotRun(f"tau2's evaluator failed: {outcome['unscored']}")
+    if outcome["ended"] in LIMITS:
+        return LIMITS[outcome["ended"]], f"tau2 ended it: {outcome['ended']}"
+    reward = outcome["reward"]
     if reward["reward"] > 1 - 1e-6:  # tau2's own criterion of success
         return "", ""
     missed = [basis for basis, value in (reward["reward_breakdown"] or {}).items() if value < 1]
@@ -59,13 +59,13 @@ def reasons(reward: Mapping[str, Any], missed: Sequence[str]) -> Iterator[str]:
                 yield f"missing information: {check['info']}"
 
 
-def rollout_of(task: Task, talk: Conversation, told: Mapping[str, Any]) -> Rollout:
+def rollout_of(task: Task, talk: Conversation, outcome: Mapping[str, Any]) -> Rollout:
     """Return the conversation from the agent's side, without the user's own tool calls."""
-    end: End = "assistant_turns" if told.get("ended") in LIMITS else "answered"
+    end: End = "assistant_turns" if outcome.get("ended") in LIMITS else "answered"
     return Rollout(
         example=task.id,
-        transcript=tuple(transcript(talk.agent, told["messages"])),
-        calls=tuple(executed(told["messages"])),
+        transcript=tuple(transcript(talk.agent, outcome["messages"])),
+        calls=tuple(extract_executed_calls(outcome["messages"])),
         end=end,
         reward=None,
     )
@@ -86,7 +86,7 @@ def transcript(agent: Part, messages: Sequence[Mapping[str, Any]]) -> Iterator[M
         yield Message("assistant", agent.refused)
 
 
-def executed(messages: Sequence[Mapping[str, Any]]) -> Iterator[ExecutedCall]:
+def extract_executed_calls(messages: Sequence[Mapping[str, Any]]) -> Iterator[ExecutedCall]:
     """Yield the agent's calls with their observations; a failed call reached no tool or was refused by it."""
     waiting: list[tuple[int, ToolCall]] = []
     turn = -1

@@ -55,27 +55,27 @@ class Suite:
         return f"{self.package}, data {self.data}"
 
 
-def suite_of(told: Mapping[str, Any]) -> Suite:
-    tasks = [task_of(one) for one in told["tasks"]]
+def suite_of(data: Mapping[str, Any]) -> Suite:
+    tasks = [task_of(one) for one in data["tasks"]]
     return Suite(
-        package=str(told["package"]),
-        data=str(told["data"]),
-        prompt=str(told["prompt"]),
-        stop=str(told["stop"]),
-        steps=int(told["steps"]),
-        errors=int(told["errors"]),
+        package=str(data["package"]),
+        data=str(data["data"]),
+        prompt=str(data["prompt"]),
+        stop=str(data["stop"]),
+        steps=int(data["steps"]),
+        errors=int(data["errors"]),
         tasks={task.item: task for task in tasks},
     )
 
 
-def task_of(told: Mapping[str, Any]) -> Task:
+def task_of(data: Mapping[str, Any]) -> Task:
     return Task(
-        domain=told["domain"],
-        number=told["number"],
-        id=told["id"],
-        user=told["user"],
-        actions=tuple((who, ToolCall(name, arguments)) for who, name, arguments in told["actions"]),
-        infos=tuple(told["infos"]),
+        domain=data["domain"],
+        number=data["number"],
+        id=data["id"],
+        user=data["user"],
+        actions=tuple((who, ToolCall(name, arguments)) for who, name, arguments in data["actions"]),
+        infos=tuple(data["infos"]),
     )
 
 

@@ -51,7 +51,8 @@ class SimulatedUser:
                 answer = self.endpoint.chat(messages, tools, take=take, sampling=self.sampling)
             except EndpointFailed as reason:
                 raise NotRun(f"the user's model: {reason}") from None
-            words = HERMES.words(answer.text)  # tags in the text would be parsed as calls in addition to the API's own
+            # tags in the text would be parsed as calls in addition to the API's own
+            words = HERMES.strip_calls(answer.text)
             if (words or answer.calls) and all(call.arguments is not None for call in answer.calls):
                 return "\n".join(part for part in (words, write_calls(answer.calls)) if part)
         raise NotRun(

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from types import TracebackType
 
-from ...chat import ChatModel, Scripted
+from ...chat import ChatModel, ScriptedModel
 from ...rollout import printable
 from ...trajectory import Json, Message, Rollout
 from ..protocol import Item, OutOfRoom, Policy, Result
@@ -17,7 +17,7 @@ from . import instruct, plan, review, step
 from .embedding import Embedding
 from .entries import CATEGORIES, DIMENSIONS, EMBEDDED, Entry, suite_in
 from .parser import Unreadable, answer_in
-from .score import Rules, Verdict, malformed
+from .score import Rules, Verdict, build_malformed_verdict
 
 RULES: dict[str, Rules] = {
     "instruct": instruct,
@@ -63,7 +63,7 @@ class Teval:
     def items(self) -> Sequence[Item]:
         return [Item(entry.id, entry.category) for entry in self.suite.entries.values()]
 
-    def texts(self) -> Iterator[tuple[str, str]]:
+    def iter_user_texts(self) -> Iterator[tuple[str, str]]:
         """Yield the user's texts in the prompts, each with its entry's id."""
         for entry in self.suite.entries.values():
             yield from ((entry.id, said.content) for said in entry.prompt if said.role == "user")
@@ -93,10 +93,10 @@ class Teval:
 
     def answer_of(self, policy: Policy, entry: Entry, trial: int) -> Answer:
         """Return the shared answer to a prompt: T-Eval scores one answer as thought, tool and arguments."""
-        if not entry.asked:
+        if not entry.answer_key:
             return Answer()
         with self.lock:
-            return self.answers.setdefault((policy.speak, entry.asked, trial), Answer())
+            return self.answers.setdefault((policy.speak, entry.answer_key, trial), Answer())
 
     def fill(self, answer: Answer, policy: Policy, entry: Entry, item: Item) -> None:
         """Request the answer if it is missing. Tools are not sent: the prompts describe them.
@@ -113,7 +113,7 @@ class Teval:
         try:
             return RULES[entry.dimension].score(entry, answer_in(text), self.cosines)
         except Unreadable as reason:
-            return malformed(str(reason))
+            return build_malformed_verdict(str(reason))
 
     def cosines(self, left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
         assert self.embedding, "only categories that need it call this"
@@ -122,7 +122,7 @@ class Teval:
     def oracle(self, item: Item) -> ChatModel:
         """Return a model that answers with the ground truth in the format of the prompt."""
         entry = self.suite.entries[item.task]
-        return Scripted([RULES[entry.dimension].format_truth(entry)])
+        return ScriptedModel([RULES[entry.dimension].format_truth(entry)])
 
 
 def rollout_of(entry: Entry, answer: Answer) -> Rollout:

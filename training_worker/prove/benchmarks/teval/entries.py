@@ -36,7 +36,7 @@ WHERE = "get T-Eval's data (see its README at github.com/open-compass/T-Eval) an
 
 
 @dataclass(frozen=True)
-class Said:
+class PromptMessage:
     """A message of a prompt; the role `function` answers a call that the assistant wrote as text."""
 
     role: Literal["system", "user", "assistant", "function"]
@@ -47,7 +47,7 @@ class Said:
 class Raw:
     """An entry as stored in a file."""
 
-    origin_prompt: list[Said]
+    origin_prompt: list[PromptMessage]
     ground_truth: Json
     template: Json = None
     meta_data: dict[str, Json] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Raw:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One task. Entries of several categories with the same `asked`, if not empty, are scored on the same answer.
+    """One task. Entries of several categories with the same `answer_key`, if not empty, are scored on the same answer.
 
     `format` is "json" or "str"; `template` has the keys or marks of a call of `instruct`, `apis` the names that a plan
     in plain text may use.
@@ -64,7 +64,7 @@ class Entry:
 
     id: str
     category: str
-    asked: str
+    answer_key: str
     prompt: tuple[Message, ...]
     truth: Json
     format: str
@@ -139,7 +139,7 @@ def entries_of(key: str, raw: Raw, file: str) -> Iterator[Entry]:
         yield Entry(
             id=f"{category}.{key}",
             category=category,
-            asked=key if file == STEPS else "",
+            answer_key=key if file == STEPS else "",
             prompt=tuple(Message(role, content) for role, content in prompt),
             truth=raw.ground_truth,
             format=format,
@@ -150,10 +150,10 @@ def entries_of(key: str, raw: Raw, file: str) -> Iterator[Entry]:
 
 def format_of(raw: Raw, file: str) -> str:
     """Return an entry's answer format: its own, or else that of its file."""
-    told = raw.meta.get("prompt_type") if file.startswith("plan_") else raw.meta_data.get("response_format")
-    if told is None:
+    kind = raw.meta.get("prompt_type") if file.startswith("plan_") else raw.meta_data.get("response_format")
+    if kind is None:
         return "json" if "_json_" in file else "str" if "_str_" in file else "none"
-    return "str" if told == "string" else str(told)
+    return "str" if kind == "string" else str(kind)
 
 
 def fault_of(raw: Raw, file: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .entries import Entry
 from .parser import NOT_A_VALUE, Unreadable, literal, value_in
-from .score import Cosines, Verdict, malformed, verdict
+from .score import Cosines, Verdict, build_malformed_verdict, verdict
 
 Call = tuple[Any, dict[Any, Any]]  # name and arguments
 
@@ -18,7 +18,7 @@ def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     try:
         name, arguments = call_in_json(entry, text) if entry.format == "json" else call_in_text(entry, text)
     except Unreadable as reason:
-        return malformed(str(reason))
+        return build_malformed_verdict(str(reason))
     wanted = entry.truth["args"]
     wrong = [key for key, value in wanted.items() if arguments.get(key, "") != value]
     named = name == entry.truth["action"]

@@ -29,10 +29,10 @@ def answer_in(text: str) -> str:
     A reasoning model's thoughts are removed.
     """
     thought, closed, answer = printable(text).partition("</think>")
-    kept = answer if closed else thought
+    remaining = answer if closed else thought
     for end in ENDS:
-        kept = kept.partition(end)[0]
-    return kept.strip().removeprefix(FENCE).strip("`").strip()
+        remaining = remaining.partition(end)[0]
+    return remaining.strip().removeprefix(FENCE).strip("`").strip()
 
 
 def value_in(text: str, opening: str = "", closing: str = "") -> Json:
@@ -48,12 +48,12 @@ def value_in(text: str, opening: str = "", closing: str = "") -> Json:
             raise Unreadable(f"no {opening}...{closing}")
         text = text[start : end + len(closing)]
     for read in (literal, json.loads, in_single_quotes):
-        if (found := tried(read, text)) is not None:
+        if (found := try_reader(read, text)) is not None:
             return found[0]
     raise Unreadable("neither a Python literal nor JSON")
 
 
-def tried(read: Callable[[str], Any], text: str) -> tuple[Any] | None:
+def try_reader(read: Callable[[str], Any], text: str) -> tuple[Any] | None:
     """Return the value as a 1-tuple; None if it nests too deep or has no text form (an integer of too many digits)."""
     try:
         value = read(text)

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 from ...trajectory import Json
 from .entries import Entry
-from .matching import longest_increasing, pairing
 from .parser import Unreadable, value_in
-from .score import Cosines, Verdict, malformed, verdict
+from .plan_similarity import longest_increasing, pair_by_similarity
+from .score import Cosines, Verdict, build_malformed_verdict, verdict
 
 NAME, ARGUMENTS = 0.75, 0.25  # the weights of their similarities
 FINISH = "FinishAction"
@@ -31,11 +31,13 @@ def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     plan = plan_in(text) if entry.format == "json" else parse_plan_text(text, entry.apis)
     truth = plan_in(entry.truth)
     if not plan or not truth:
-        return malformed("no plan with id, name and args" if entry.format == "json" else "the answer names no API")
-    return compared(before_the_end(plan), before_the_end(truth), cosines)
+        return build_malformed_verdict(
+            "no plan with id, name and args" if entry.format == "json" else "the answer names no API"
+        )
+    return score_plan(before_the_end(plan), before_the_end(truth), cosines)
 
 
-def compared(plan: Plan, truth: Plan, cosines: Cosines) -> Verdict:
+def score_plan(plan: Plan, truth: Plan, cosines: Cosines) -> Verdict:
     """Score F1 of the actions in order. T-Eval counts one action as matched even where none is similar."""
     if not plan or not truth:
         return Verdict(0.0, "another_plan", "the plan has no actions")
@@ -45,7 +47,7 @@ def compared(plan: Plan, truth: Plan, cosines: Cosines) -> Verdict:
         [NAME * max(0.0, name) + ARGUMENTS * max(0.0, args) for name, args in zip(*rows, strict=True)]
         for rows in zip(names, arguments, strict=True)
     ]
-    paired = pairing(similar)
+    paired = pair_by_similarity(similar)
     matched = max(1, longest_increasing([paired[row] for row in sorted(paired)]))
     score = 2 * matched / (len(plan) + len(truth))  # of precision matched / plan and recall matched / truth
     return verdict(score, "another_plan", f"{matched} of {len(truth)} actions in order, {len(plan)} planned")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .entries import Entry
-from .score import Cosines, Verdict, malformed, verdict
+from .score import Cosines, Verdict, build_malformed_verdict, verdict
 
 CHOICES = "ABCDE"
 
@@ -12,7 +12,7 @@ def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     """Score the first letter after the first colon, or the first letter of a text without a colon."""
     said = text[text.find(":") + 1 :].strip()
     if not said or said[0] not in CHOICES:
-        return malformed(f"the answer chooses none of {', '.join(CHOICES)}")
+        return build_malformed_verdict(f"the answer chooses none of {', '.join(CHOICES)}")
     return verdict(float(said[0] == entry.truth["answer"]), "wrong_choice", said[0])
 
 

@@ -42,6 +42,6 @@ def verdict(score: float, failure: str, why: str = "") -> Verdict:
     return Verdict(1.0) if score >= FULL else Verdict(max(0.0, score), failure, why)
 
 
-def malformed(why: str, score: float = 0.0) -> Verdict:
+def build_malformed_verdict(why: str, score: float = 0.0) -> Verdict:
     """Return the verdict on an answer that T-Eval cannot parse."""
     return Verdict(score, "malformed_answer", why)

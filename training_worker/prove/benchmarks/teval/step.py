@@ -10,7 +10,7 @@ from typing import Any
 from ...trajectory import Json
 from .entries import Entry
 from .parser import Unreadable, value_in
-from .score import Cosines, Verdict, malformed, verdict
+from .score import Cosines, Verdict, build_malformed_verdict, verdict
 
 TOOLS = re.compile(r"\b\w+\.\w+|FinishAction")
 
@@ -29,7 +29,7 @@ def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     truth = step_in(entry.truth, entry.format)
     step = step_in(text, "json") if entry.format == "json" else Step(text, text, text.strip("'").strip('"'))
     if truth is None or step is None:
-        return malformed("no object with thought, name and args")
+        return build_malformed_verdict("no object with thought, name and args")
     match entry.dimension:
         case "reason":
             ((cosine,),) = cosines([step.thought], [truth.thought])

@@ -13,7 +13,7 @@ from ...trajectory import Example, Json, read_lines
 from ..protocol import Item, Policy, Result
 from .episode import attempt_of, make_oracle, result_of
 from .options import BadOption, making_of
-from .scorer import judged
+from .scorer import judge_rollout
 from .task_sampler import ABSTENTION, by_server, category_of, digest_of
 
 JUDGE = "1"  # increases when the verdict on an unchanged rollout changes
@@ -43,7 +43,7 @@ class Conversations:
     def attempt(self, item: Item, policy: Policy) -> Result:
         """Run and judge a conversation. Raises NotRun, and UnreadableData if the present servers cannot run it."""
         attempt = attempt_of(self.by_id[item.task], policy)
-        return result_of(item, policy, attempt, lambda rollout: judged(attempt.example, rollout))
+        return result_of(item, policy, attempt, lambda rollout: judge_rollout(attempt.example, rollout))
 
     def oracle(self, item: Item) -> ChatModel:
         return make_oracle(self.by_id[item.task])

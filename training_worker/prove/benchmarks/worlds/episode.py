@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ...chat import HERMES, ChatModel, Scripted
+from ...chat import HERMES, ChatModel, ScriptedModel
 from ...prompt_tools import inline_tools
 from ...rollout import Attempt, Limits, demonstration
 from ...trajectory import Example, Rollout
@@ -58,4 +58,4 @@ def talk(attempt: Attempt, policy: Policy, model: ChatModel) -> None:
 
 def make_oracle(example: Example) -> ChatModel:
     """Return a model that answers with the ground truth in Hermes style; the user's turns are the example's."""
-    return Scripted(message.content for message in demonstration(example) if message.role == "assistant")
+    return ScriptedModel(message.content for message in demonstration(example) if message.role == "assistant")

@@ -15,10 +15,10 @@ from ...synthesis import dataset_folder
 from ...synthesis.recipes import UNSEEN
 from ...trajectory import Example, file_digest, read_lines
 from .benchmark import Conversations
-from .options import BadOption, Making, making_of, servers_of
+from .options import BadOption, WorldOptions, making_of, servers_of
 from .task_sampler import chains, draws_of
 
-SEEN, KEPT_OUT = "seen", "kept out"
+SEEN, HELD_OUT = "seen", "kept out"
 DEFAULT = ",".join(UNSEEN)
 
 
@@ -39,12 +39,12 @@ def generalisation(options: Mapping[str, str], graphs: Path) -> Generalisation:
         raise BadOption(f"kept_out names at least one server and leaves at least one of {', '.join(making.servers)}.")
     settings = {**making.settings(), "servers": list(seen), "kept_out": list(kept_out)}
     if options["data"]:
-        settings["data"] = checked(Path(options["data"]).expanduser(), kept_out)
-    sides = {SEEN: seen, KEPT_OUT: kept_out}
+        settings["data"] = verify_training_data(Path(options["data"]).expanduser(), kept_out)
+    sides = {SEEN: seen, HELD_OUT: kept_out}
     return Generalisation({side: of_side(making, graphs, servers) for side, servers in sides.items()}, settings)
 
 
-def of_side(making: Making, graphs: Path, servers: Sequence[str]) -> list[Example]:
+def of_side(making: WorldOptions, graphs: Path, servers: Sequence[str]) -> list[Example]:
     """Return the conversations of a category, spread over the servers of a side."""
     draws, places = draws_of(making, graphs, servers), {name: place for place, name in enumerate(SERVERS)}
     share, rest = divmod(making.count, len(servers))
@@ -55,7 +55,7 @@ def of_side(making: Making, graphs: Path, servers: Sequence[str]) -> list[Exampl
     ]
 
 
-def checked(path: Path, kept_out: Sequence[str]) -> str:
+def verify_training_data(path: Path, kept_out: Sequence[str]) -> str:
     """Check that a training set has no tool of the servers kept out, and return the hash of its content.
 
     Raises BadOption, and UnreadableData for a damaged dataset.
@@ -67,9 +67,9 @@ def checked(path: Path, kept_out: Sequence[str]) -> str:
         conversations += 1
         met.update(set(example.world.servers).intersection(kept_out))
     if met:
-        told = ", ".join(f"{name} ({count:,} of {conversations:,})" for name, count in met.most_common())
+        counts = ", ".join(f"{name} ({count:,} of {conversations:,})" for name, count in met.most_common())
         raise BadOption(
-            f"data: conversations of {file} have tools of servers that should be kept out: {told}. "
+            f"data: conversations of {file} have tools of servers that should be kept out: {counts}. "
             "Name other servers with kept_out, or make the training set without them (docs/evaluation-worlds.md)."
         )
     return file_digest(file)[:16]

@@ -12,7 +12,7 @@ from ...synthesis.conversation import LAST_SEED
 
 SEED = 40  # datasets of runs hold out the worlds of recipe seed 0, which select the best checkpoint
 MOST_ITEMS = 3_000
-FEWEST_SHOWN, MOST_SHOWN = 8, 64  # tools per conversation
+FEWEST_CANDIDATES, MOST_CANDIDATES = 8, 64  # tools per conversation
 MANNERS = ("paper", "plain")
 
 
@@ -21,7 +21,7 @@ class BadOption(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Making:
+class WorldOptions:
     """Parsed options of a benchmark on our own servers.
 
     `seed` (0 to 40) selects the worlds, `count` is the number of items per category, `candidates` the maximum number of
@@ -39,13 +39,13 @@ class Making:
         return {**asdict(self), "servers": list(self.servers)}
 
 
-def making_of(options: Mapping[str, str]) -> Making:
+def making_of(options: Mapping[str, str]) -> WorldOptions:
     """Parse the options. Raises BadOption."""
-    return Making(
+    return WorldOptions(
         seed=parse_int(options, "seed", 0, LAST_SEED),
         count=parse_int(options, "count", 1, MOST_ITEMS),
         servers=servers_of(options, "servers") or tuple(SERVERS),
-        candidates=parse_int(options, "candidates", FEWEST_SHOWN, MOST_SHOWN),
+        candidates=parse_int(options, "candidates", FEWEST_CANDIDATES, MOST_CANDIDATES),
         manner=one_of(options, "manner", MANNERS),
     )
 

@@ -24,7 +24,7 @@ SUCCESS: Verdict = ("", "")
 ENDS = {"assistant_turns": "step_limit", "calls": "call_limit"}
 
 
-def judged(example: Example, rollout: Rollout, counts: Counts = lambda call: True) -> Verdict:
+def judge_rollout(example: Example, rollout: Rollout, counts: Counts = lambda call: True) -> Verdict:
     """Return the verdict on a scored rollout, without the calls that do not count."""
     calls = tuple(call for call in rollout.calls if counts(call))
     own = replace(rollout, calls=calls)

@@ -18,7 +18,7 @@ from ...synthesis.dedup import distinct
 from ...synthesis.knobs import PAPER, TINY
 from ...synthesis.shards import Draws
 from ...trajectory import Example, Kind, dumps
-from .options import Making
+from .options import WorldOptions
 
 ABSTENTION = "abstention"
 WORLDS = 16  # shared by the conversations, since building a world takes time
@@ -32,13 +32,15 @@ TRIES = 40  # draws per wanted item: of the rarest, long chains, one draw in twe
 KINDS: tuple[Kind, ...] = ("missing_function", "irrelevance")
 
 
-def draws_of(making: Making, graphs: Path, servers: Sequence[str], turned: Mapping[str, Any] | None = None) -> Draws:
+def draws_of(
+    making: WorldOptions, graphs: Path, servers: Sequence[str], turned: Mapping[str, Any] | None = None
+) -> Draws:
     """Return the draws of conversations about these servers; `turned` replaces some knobs of their manner.
 
     The graph is read from the folder, or built and stored there.
     """
-    whole = read(graph_path(graphs))
-    graph = load_or_build(graphs, servers=servers) if whole is None else part(whole, servers)
+    full = read(graph_path(graphs))
+    graph = load_or_build(graphs, servers=servers) if full is None else part(full, servers)
     knobs = replace(KNOBS[making.manner], most=making.candidates, **(turned or {}))
     recipe = Recipe(making.seed, held_out_worlds=WORLDS, knobs=knobs)
     return Draws(graph, recipe, "held_out")
@@ -50,28 +52,28 @@ def chains(draws: Draws, servers: Sequence[str], number: int, count: int) -> lis
     `number` is the category's, 0 to 79; categories share no index.
     """
     tools = [name for name in draws.graph if TOOLS[name][0].name in servers]
-    made = (draws.one(index, "chain", tools[index % len(tools)]).example for index in indices(number, count))
-    return first(count, (one for one in made if one and server_of(one) in servers))
+    made = (draws.make_result(index, "chain", tools[index % len(tools)]).example for index in indices(number, count))
+    return take_distinct_examples(count, (one for one in made if one and server_of(one) in servers))
 
 
 def abstentions(draws: Draws, number: int, count: int) -> list[Example]:
     """Return up to `count` conversations that need no call: the tool is hidden, or no tool fits."""
     lone = len({TOOLS[name][0].name for name in draws.graph}) == 1
     kinds = KINDS[:1] if lone else KINDS  # a single server has no foreign tools
-    made = (draws.one(index, kinds[index % len(kinds)], None).example for index in indices(number, count))
-    return first(count, (one for one in made if one))
+    made = (draws.make_result(index, kinds[index % len(kinds)], None).example for index in indices(number, count))
+    return take_distinct_examples(count, (one for one in made if one))
 
 
 def indices(number: int, count: int) -> range:
     return range(number * SPAN, number * SPAN + min(SPAN, TRIES * count))
 
 
-def first(count: int, examples: Iterator[Example]) -> list[Example]:
+def take_distinct_examples(count: int, examples: Iterator[Example]) -> list[Example]:
     """Return the first `count` distinct examples."""
-    kept: list[Example] = []
-    while len(kept) < count and (more := list(islice(examples, count - len(kept)))):
-        kept = list(distinct([*kept, *more]))
-    return kept
+    chosen: list[Example] = []
+    while len(chosen) < count and (more := list(islice(examples, count - len(chosen)))):
+        chosen = list(distinct([*chosen, *more]))
+    return chosen
 
 
 def server_of(example: Example) -> str:
@@ -85,7 +87,7 @@ def category_of(example: Example) -> str:
     return server_of(example) or ABSTENTION
 
 
-def by_server(making: Making, graphs: Path) -> dict[str, list[Example]]:
+def by_server(making: WorldOptions, graphs: Path) -> dict[str, list[Example]]:
     """Return up to `making.count` conversations of each server and of abstention."""
     draws = draws_of(making, graphs, making.servers)
     places = {name: place for place, name in enumerate(SERVERS)}

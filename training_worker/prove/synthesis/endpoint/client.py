@@ -40,7 +40,7 @@ class Endpoint:
     """
 
     def __init__(self, settings: Settings):
-        self.settings, self.lock, self.spent, self.asked = settings, Lock(), 0, 0
+        self.settings, self.lock, self.spent, self.requests = settings, Lock(), 0, 0
         self.answers = Answers(settings.cache)
         self.limiter = Limiter(Rate(settings.per_minute, Duration.MINUTE)) if settings.per_minute else None
         http = httpx2.Client(
@@ -80,41 +80,41 @@ class Endpoint:
         each `sampling`: further fields of the request, such as its temperature.
         Raises EndpointFailed.
         """
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": self.settings.model,
             "messages": list(as_sent(messages)),
             "max_completion_tokens": self.settings.answer,
             **sampling,
         }
         if tools:
-            asked["tools"] = list(tools)
-        whole = json.dumps({"url": self.settings.url, **asked, **({"take": take} if take else {})}, sort_keys=True)
-        key = hashlib.sha256(whole.encode()).hexdigest()
-        body = self.answers.find(key) or self.answers.put(key, self.post(asked))
+            request["tools"] = list(tools)
+        identity = json.dumps({"url": self.settings.url, **request, **({"take": take} if take else {})}, sort_keys=True)
+        key = hashlib.sha256(identity.encode()).hexdigest()
+        body = self.answers.find(key) or self.answers.put(key, self.post(request))
         reply, tokens = self.read(body)
         return replace(reply, tokens=tokens)
 
-    def post(self, asked: dict[str, Any]) -> str:
+    def post(self, request: dict[str, Any]) -> str:
         """Send a request and return the body of its answer, which contains a reply; counts the tokens."""
         settings = self.settings
         if settings.tokens and self.spent >= settings.tokens:
-            raise self.failed(
+            raise self.build_error(
                 f"the budget of {settings.tokens:,} tokens is spent", f"raise {variable('tokens')} to continue"
             )
         with self.translate_errors():
-            raw = self.client.chat.completions.with_raw_response.create(**asked)
+            raw = self.client.chat.completions.with_raw_response.create(**request)
         body = raw.http_response.content.decode("utf-8", "replace")
-        tokens = self.read(body)[1] or (len(json.dumps(asked)) + len(body)) // LETTERS_PER_TOKEN
+        tokens = self.read(body)[1] or (len(json.dumps(request)) + len(body)) // LETTERS_PER_TOKEN
         with self.lock:
-            self.spent, self.asked = self.spent + tokens, self.asked + 1
+            self.spent, self.requests = self.spent + tokens, self.requests + 1
         return body
 
     def read(self, body: str) -> tuple[Reply, int]:
         try:
             return reply_in(body)
         except ValueError:
-            raise self.failed(
-                f"its answer is no chat completion: {self.quoted(body)}",
+            raise self.build_error(
+                f"its answer is no chat completion: {self.quote_text(body)}",
                 f"is {variable('url')} the address of a chat API, up to and including /v1?",
             ) from None
 
@@ -126,9 +126,11 @@ class Endpoint:
     def bound(self, response: httpx2.Response) -> None:
         """Bound the size and time of an answer before its body is read."""
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise self.failed("it compresses its answer although asked not to", "ask its operator to turn that off")
+            raise self.build_error(
+                "it compresses its answer although asked not to", "ask its operator to turn that off"
+            )
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = Bounded(response.stream, time.monotonic() + self.settings.timeout, self)
+        response.stream = LimitedStream(response.stream, time.monotonic() + self.settings.timeout, self)
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
@@ -139,46 +141,48 @@ class Endpoint:
         try:
             yield
         except openai.APITimeoutError:
-            raise self.failed(
+            raise self.build_error(
                 f"it did not answer within {settings.timeout:g} s, {times}", f"raise {variable('timeout')}"
             ) from None
         except openai.APIConnectionError as error:
-            raise self.failed(
-                f"it cannot be reached, tried {times}: {self.quoted(str(error.__cause__))}", "is it running?"
+            raise self.build_error(
+                f"it cannot be reached, tried {times}: {self.quote_text(str(error.__cause__))}", "is it running?"
             ) from None
         except openai.APIStatusError as error:
-            said = f"HTTP {error.status_code}: {self.quoted(error.response.text)}"
+            said = f"HTTP {error.status_code}: {self.quote_text(error.response.text)}"
             match error.status_code:
                 case 400 | 413 | 422 if TOO_LONG.search(error.response.text):
                     raise TooLong(
                         f"the conversation exceeds the context of the model behind {settings.url}: {said}"
                     ) from None
                 case 401 | 403:
-                    raise self.failed(f"it refuses the key ({said})", f"set {variable('key')}") from None
+                    raise self.build_error(f"it refuses the key ({said})", f"set {variable('key')}") from None
                 case 429:
-                    raise self.failed(
+                    raise self.build_error(
                         f"it is rate-limiting requests, tried {times} ({said})",
                         f"lower {variable('per_minute')} or {variable('parallel')}, or wait",
                     ) from None
-            raise self.failed(
+            raise self.build_error(
                 f"it answers {said}", f"are {variable('url')} and {variable('model')} right, and is it working?"
             ) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise self.failed(f"the request failed: {self.quoted(str(error))}", "is its address right?") from None
+            raise self.build_error(
+                f"the request failed: {self.quote_text(str(error))}", "is its address right?"
+            ) from None
 
-    def failed(self, what: str, remedy: str) -> EndpointFailed:
+    def build_error(self, what: str, remedy: str) -> EndpointFailed:
         return EndpointFailed(
             f"Endpoint {self.settings.url}: {what}; {remedy} "
             f"(its answers so far are stored in {self.settings.cache}, so the same command continues from here)."
         )
 
-    def quoted(self, text: str) -> str:
+    def quote_text(self, text: str) -> str:
         """Return the beginning of an external text in one line, without the key."""
         line = " ".join(text[: 100 * QUOTED].replace(self.settings.key, "[key]").split())
         return "".join(letter for letter in line if letter.isprintable())[:QUOTED] or "nothing"
 
 
-class Bounded(httpx2.SyncByteStream):
+class LimitedStream(httpx2.SyncByteStream):
     """A response body with limits of size and time."""
 
     def __init__(self, stream: httpx2.SyncByteStream, deadline: float, endpoint: Endpoint):
@@ -189,7 +193,7 @@ class Bounded(httpx2.SyncByteStream):
         for chunk in self.stream:
             size += len(chunk)
             if size > MOST_BYTES:
-                raise self.endpoint.failed(
+                raise self.endpoint.build_error(
                     f"an answer of more than {MOST_BYTES:,} bytes", f"lower {variable('answer')}"
                 )
             if time.monotonic() > self.deadline:

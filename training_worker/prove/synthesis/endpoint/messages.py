@@ -18,12 +18,12 @@ NAMELESS = "malformed_call"
 class Reply:
     """A model's text and calls; a malformed call has no name and no arguments.
 
-    `whole` is False when the token limit cut it off; `tokens` is the usage that the server reports.
+    `complete` is False when the token limit cut it off; `tokens` is the usage that the server reports.
     """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    whole: bool = True
+    complete: bool = True
     tokens: int = field(default=0, compare=False)
 
 
@@ -70,16 +70,16 @@ def reply_in(body: str) -> tuple[Reply, int]:
             text = message.get("content") or ""
             calls = message.get("tool_calls") or []
             if isinstance(text, str) and isinstance(calls, list):
-                reply = said(printable(text), calls, choice.get("finish_reason") != "length")
+                reply = build_reply(printable(text), calls, choice.get("finish_reason") != "length")
                 return reply, tokens_in(answer.get("usage"))
     raise ValueError("no choices")
 
 
-def said(text: str, calls: list[Any], whole: bool) -> Reply:
+def build_reply(text: str, calls: list[Any], complete: bool) -> Reply:
     """Return a reply; calls that a server left in the text, Hermes style, are parsed from it."""
     if calls:
-        return Reply(text, tuple(call_in(call) for call in calls), whole)
-    return Reply(CALL.sub("", text).strip(), parse_calls(text), whole)
+        return Reply(text, tuple(call_in(call) for call in calls), complete)
+    return Reply(CALL.sub("", text).strip(), parse_calls(text), complete)
 
 
 def call_in(call: Any) -> ToolCall:

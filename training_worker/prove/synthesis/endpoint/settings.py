@@ -69,13 +69,13 @@ def from_environment(environment: Mapping[str, str], cache: Path | None = None) 
         return TypeAdapter(Settings).validate_python(given)
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
-        raise EndpointFailed(f"{variable(name)} is invalid: it is the {described(name)}; {GUIDE}.") from None
+        raise EndpointFailed(f"{variable(name)} is invalid: it is the {describe_setting(name)}; {GUIDE}.") from None
 
 
 def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def described(name: str) -> str:
+def describe_setting(name: str) -> str:
     """Return the description of a setting."""
     return str(TypeAdapter(Settings).json_schema()["properties"][name]["description"])

@@ -25,7 +25,7 @@ class Answer(Generic[T]):
     why: str = ""
 
 
-def ask(
+def request_json(
     endpoint: Endpoint,
     messages: Sequence[Message],
     shape: type[T],
@@ -36,8 +36,8 @@ def ask(
     said, why = list(messages), ""
     for _ in range(tries):
         reply = endpoint.chat(said)
-        value = read(shape, reply.text) if reply.whole else None
-        why = fault(value) if value is not None else (NOT_JSON if reply.whole else CUT)
+        value = read(shape, reply.text) if reply.complete else None
+        why = fault(value) if value is not None else (NOT_JSON if reply.complete else CUT)
         if not why:
             return Answer(value)
         said += [

@@ -10,15 +10,20 @@ Call = tuple[str, dict[str, Json]]
 NOTHING = "no_such_function()"  # BFCL's error for it counts as a call that failed
 
 
-def written(call: Call, names: set[str]) -> str:
+def format_python_call(call: Call, names: set[str]) -> str:
     """Return a call as Python with literals only; NOTHING for a call that must not run."""
     name, arguments = call
-    if name in names and plain(name) and all(plain(key) for key in arguments) and finite(arguments):
+    if (
+        name in names
+        and is_plain_identifier(name)
+        and all(is_plain_identifier(key) for key in arguments)
+        and finite(arguments)
+    ):
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
     return NOTHING
 
 
-def plain(name: str) -> bool:
+def is_plain_identifier(name: str) -> bool:
     return name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and not name.startswith("_")
 
 

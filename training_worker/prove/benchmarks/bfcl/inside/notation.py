@@ -31,12 +31,12 @@ def read_calls(text: str) -> list[Call] | None:
         elements = [node] if isinstance(node, ast.Call) else getattr(node, "elts", None)
         if elements is None:
             raise NoCalls
-        return [called(element) for element in elements]
+        return [parse_call_node(element) for element in elements]
     except (NoCalls, SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         return None
 
 
-def called(node: ast.expr) -> Call:
+def parse_call_node(node: ast.expr) -> Call:
     if not isinstance(node, ast.Call):
         raise NoCalls
     if any(one.arg is None for one in node.keywords):

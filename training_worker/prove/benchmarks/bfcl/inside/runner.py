@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...confined.confine import confine
 from ...confined.rpc_server import Doing, Parent
-from .calls import NOTHING, Call, Json, refusal, written
+from .calls import NOTHING, Call, Json, format_python_call, refusal
 from .notation import read_calls
 
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
@@ -31,15 +31,15 @@ class Backends:
         self.data = Path(bfcl_eval.__file__).parent / "data"
         self.prompts, self.executor, self.checker = default_prompts, multi_turn_utils, multi_turn_checker
         self.documents = executable_backend_config.MULTI_TURN_FUNC_DOC_FILE_MAPPING
-        self.entries = {row["id"]: row for category in CATEGORIES for row in self.rows(category)}
-        truths = [row for category in CATEGORIES for row in self.rows(category, "possible_answer")]
+        self.entries = {row["id"]: row for category in CATEGORIES for row in self.read_category_file(category)}
+        truths = [row for category in CATEGORIES for row in self.read_category_file(category, "possible_answer")]
         self.truths = {row["id"]: row["ground_truth"] for row in truths}
         classes = {name for entry in self.entries.values() for name in entry["involved_classes"]}
         modules = executable_backend_config.CLASS_FILE_PATH_MAPPING
         self.classes = {name: getattr(importlib.import_module(modules[name]), name) for name in classes}
         self.functions = {name: self.read(f"multi_turn_func_doc/{self.documents[name]}") for name in classes}
 
-    def rows(self, category: str, folder: str = "") -> list[dict[str, Json]]:
+    def read_category_file(self, category: str, folder: str = "") -> list[dict[str, Json]]:
         return self.read(f"{folder}/BFCL_v4_multi_turn_{category}.json".lstrip("/"))
 
     def read(self, name: str) -> list[dict[str, Json]]:
@@ -60,7 +60,9 @@ class Backends:
             ),
             "functions": self.functions,
             "hint": HINT,
-            "entries": [self.item(category, row) for category in CATEGORIES for row in self.rows(category)],
+            "entries": [
+                self.item(category, row) for category in CATEGORIES for row in self.read_category_file(category)
+            ],
         }
 
     def item(self, category: str, row: dict[str, Json]) -> Json:
@@ -70,10 +72,10 @@ class Backends:
             "classes": row["involved_classes"],
             "turns": [[message["content"] for message in turn] for turn in row["question"]],
             "held_out": {int(turn): names for turn, names in row.get("missed_function", {}).items()},
-            "truth": [[self.called(row, text) for text in turn] for turn in self.truths[row["id"]]],
+            "truth": [[self.parse_truth_call(row, text) for text in turn] for turn in self.truths[row["id"]]],
         }
 
-    def called(self, entry: dict[str, Json], text: str) -> Call:
+    def parse_truth_call(self, entry: dict[str, Json], text: str) -> Call:
         """Parse a ground-truth call; positional arguments get the names of the signature."""
         node = ast.parse(text, mode="eval").body
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
@@ -96,44 +98,44 @@ class Backends:
             )
         )
 
-    def call(self, asked: dict[str, Json]) -> Json:
+    def call(self, request: dict[str, Json]) -> Json:
         """Run the calls of one step in the instances of this run."""
-        entry = self.entries[asked["id"]]
-        texts = [written(call, self.names(entry)) for call in asked["calls"]]
+        entry = self.entries[request["id"]]
+        texts = [format_python_call(call, self.names(entry)) for call in request["calls"]]
         results, _ = self.executor.execute_multi_turn_func_call(
             [text for text in texts if text != NOTHING],
             entry["initial_config"],
             entry["involved_classes"],
-            asked["run"],
+            request["run"],
             entry["id"],
             long_context="long_context" in entry["id"],
         )
         answers = iter(results)
         return [
             {"ran": text != NOTHING, "text": refusal(call) if text == NOTHING else next(answers), "call": text}
-            for call, text in zip(asked["calls"], texts, strict=True)
+            for call, text in zip(request["calls"], texts, strict=True)
         ]
 
-    def check(self, asked: dict[str, Json]) -> Json:
+    def check(self, request: dict[str, Json]) -> Json:
         """Return BFCL's verdict on all calls of a conversation, and delete its instances."""
-        entry, names = self.entries[asked["id"]], self.names(self.entries[asked["id"]])
-        turns = [[[written(call, names) for call in step] for step in turn] for turn in asked["turns"]]
+        entry, names = self.entries[request["id"]], self.names(self.entries[request["id"]])
+        turns = [[[format_python_call(call, names) for call in step] for step in turn] for turn in request["turns"]]
         truth, category = self.truths[entry["id"]], entry["id"].rsplit("_", 1)[0]
         try:
-            verdict = self.checker.multi_turn_checker(turns, truth, entry, category, asked["run"])
+            verdict = self.checker.multi_turn_checker(turns, truth, entry, category, request["run"])
         finally:
-            self.forget(asked)
+            self.forget(request)
         return {key: verdict.get(key, "") for key in ("valid", "error_type", "error_message")}
 
-    def forget(self, asked: dict[str, Json]) -> None:
+    def forget(self, request: dict[str, Json]) -> None:
         """Delete the instances of a run, which BFCL stores in globals of its module."""
-        kept = vars(self.executor)
-        for name in [name for name in kept if name.startswith(f"{asked['run']}_")]:
-            del kept[name]
+        instances = vars(self.executor)
+        for name in [name for name in instances if name.startswith(f"{request['run']}_")]:
+            del instances[name]
 
 
-def read(asked: dict[str, Json]) -> Json:
-    return read_calls(asked["text"])
+def read(request: dict[str, Json]) -> Json:
+    return read_calls(request["text"])
 
 
 def start() -> Doing:

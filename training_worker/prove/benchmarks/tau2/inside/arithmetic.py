@@ -17,7 +17,7 @@ SIGNS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
 }
 
 
-def computed(expression: str, *scopes: object) -> Number:
+def evaluate_expression(expression: str, *scopes: object) -> Number:
     """Return the value of an arithmetic expression, equal to that of `eval`.
 
     Raises ValueError for any other expression and for results that are too large, and ZeroDivisionError.
@@ -39,13 +39,13 @@ def value_of(node: ast.expr) -> Number:
         case ast.UnaryOp(op=ast.UAdd(), operand=inner):
             return value_of(inner)
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in SIGNS:
-            return within(SIGNS[type(sign)], value_of(left), value_of(right))
+            return apply_operator(SIGNS[type(sign)], value_of(left), value_of(right))
     raise ValueError("invalid expression")
 
 
-def within(sign: Callable[[Number, Number], Number], left: Number, right: Number) -> Number:
-    whole = isinstance(left, int) and isinstance(right, int)
-    if sign is operator.pow and whole and int(left).bit_length() * abs(right) > MOST_BITS:
+def apply_operator(sign: Callable[[Number, Number], Number], left: Number, right: Number) -> Number:
+    integral = isinstance(left, int) and isinstance(right, int)
+    if sign is operator.pow and integral and int(left).bit_length() * abs(right) > MOST_BITS:
         raise ValueError("the result is too large")
     value = sign(left, right)
     if not isinstance(value, int | float) or (isinstance(value, int) and value.bit_length() > MOST_BITS):

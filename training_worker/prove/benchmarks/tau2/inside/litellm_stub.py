@@ -13,7 +13,7 @@ from typing import Any
 Json = Any
 
 
-class Over(Exception):
+class ConversationEnded(Exception):
     """The parent has ended the conversation."""
 
 
@@ -47,7 +47,7 @@ class Speech:
     def completion(self, model: str, messages: list[Json], tools: list[Json] | None = None, **rest: Json) -> Answer:
         said = self.ask({"who": model, "messages": messages, "tools": tools or []})
         if said is None:
-            raise Over
+            raise ConversationEnded
         calls = [self.call(name, arguments) for name, arguments in said["calls"]]
         return Answer(model, SimpleNamespace(role="assistant", content=said["content"], tool_calls=calls))
 

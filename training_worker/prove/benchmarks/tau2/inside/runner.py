@@ -10,8 +10,8 @@ from typing import Any
 
 from ...confined.confine import confine
 from ...confined.rpc_server import Doing, Parent
-from .arithmetic import computed
-from .litellm_stub import Over, Speech, replace_litellm
+from .arithmetic import evaluate_expression
+from .litellm_stub import ConversationEnded, Speech, replace_litellm
 
 Json = Any
 DOMAINS = ("airline", "retail", "telecom")
@@ -37,10 +37,10 @@ class Simulations:
         self.stop, self.user_simulator = base.STOP, user_simulator
         self.data = Path(DATA_DIR) / "tau2"
         for name in CALCULATORS:
-            vars(importlib.import_module(name))["eval"] = computed  # shadows Python's own in that module
+            vars(importlib.import_module(name))["eval"] = evaluate_expression  # shadows Python's own in that module
         self.tasks = cache(lambda domain: registry.get_tasks_loader(domain)(None))
 
-    def items(self, asked: dict[str, Json]) -> Json:
+    def items(self, request: dict[str, Json]) -> Json:
         """Return the tasks of a split. A task's number is its position in its domain's file, whatever the split."""
         return {
             "package": " ".join(package()),
@@ -52,7 +52,7 @@ class Simulations:
             "tasks": [
                 {"domain": domain, "number": number, "id": task.id, "user": str(task.user_scenario), **truth(task)}
                 for domain in DOMAINS
-                for number, task in self.split(domain, asked["split"])
+                for number, task in self.split(domain, request["split"])
             ],
         }
 
@@ -75,15 +75,15 @@ class Simulations:
         guidelines = [simulator.get_global_user_sim_guidelines(use_tools=tools) for tools in (False, True)]
         return hashlib.sha256("\n".join([simulator.SYSTEM_PROMPT, *guidelines]).encode()).hexdigest()[:DIGITS]
 
-    def run(self, asked: dict[str, Json]) -> Json:
+    def run(self, request: dict[str, Json]) -> Json:
         """Simulate one task as tau2's `run_task` does, and return the messages with the evaluator's reward."""
-        domain, task = asked["domain"], self.tasks(asked["domain"])[asked["number"]]
+        domain, task = request["domain"], self.tasks(request["domain"])[request["number"]]
         simulation = self.simulation(domain, task)
         try:
             done = simulation.run()
-        except Over:
+        except ConversationEnded:
             return {"messages": messages_of(simulation.trajectory)}
-        told = {"ended": done.termination_reason.value, "messages": messages_of(done.messages)}
+        outcome = {"ended": done.termination_reason.value, "messages": messages_of(done.messages)}
         try:
             reward = self.evaluator.evaluate_simulation(
                 simulation=done,
@@ -93,8 +93,8 @@ class Simulations:
                 domain=domain,
             )
         except Exception as error:
-            return {**told, "unscored": f"{type(error).__name__}: {error}"[:500]}
-        return {**told, "reward": reward.model_dump(mode="json")}
+            return {**outcome, "unscored": f"{type(error).__name__}: {error}"[:500]}
+        return {**outcome, "reward": reward.model_dump(mode="json")}
 
     def simulation(self, domain: str, task: Any) -> Any:
         environment = self.registry.get_env_constructor(domain)()

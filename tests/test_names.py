@@ -1,0 +1,133 @@
+"""Laws of names: the words of the field, functions named by verbs, modules and classes by nouns."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("mcp_servers", "training_worker", "prove_web")
+
+RETIRED = {"told", "asked", "whole", "kept", "shown", "hearts", "telling", "asking"}  # words of a private dialect
+STANDARD = {"ready_made", "the_quota_is_kept", "links_are_told_once", "money_is_kept"}
+STORED = {  # in databases and files that exist
+    "training_worker/prove/trajectory.py: told",
+    "training_worker/prove/importers/import_dataset.py: told",
+    "training_worker/prove/alerts/patterns.py: shown",
+    "training_worker/prove/benchmarks/report.py: asked",
+    "prove_web/evaluations/reports.py: asked",
+    "prove_web/evaluations/ranking.py: asked",
+    "prove_web/api/routes/leaderboards.py: asked",
+    "prove_web/environments/models.py: asked_at",
+    "training_worker/prove/benchmarks/worlds/generalisation.py: kept_out",
+    "training_worker/prove/synthesis/quality.py: tools_shown",
+}
+
+FIXED = {  # by a database, a file format or a library
+    "prove_web/alerts/models.py: Watched",
+    "prove_web/trajectories/models.py: Opened",
+    "prove_web/workers/models.py: Drained",
+    "prove_web/trajectories/search/parsing.py: negated",
+    "prove_web/trajectories/models.py: Words",
+    "mcp_servers/kit/state.py: where",
+    "training_worker/prove/export/lines.py: tell",
+    "training_worker/prove/synthesis/validate.py: Rejected",
+    "training_worker/trainer/audit/checks.py: rendering",
+}
+
+PARTICIPLES = {  # the irregular ones
+    *("begun", "born", "bought", "broken", "brought", "built", "caught", "chosen", "done", "drawn", "fed", "felt"),
+    *("found", "given", "gone", "grown", "held", "hidden", "known", "laid", "left", "lost", "made", "meant", "met"),
+    *("paid", "said", "seen", "sent", "sold", "spent", "spoken", "taken", "thought", "torn", "won", "worn", "written"),
+}
+VAGUE = {  # prepositions, adverbs, pronouns and verbs that need an object
+    *("about", "above", "across", "after", "again", "against", "ahead", "alike", "along", "alone", "also", "among"),
+    *("another", "any", "anyone", "apart", "around", "as", "ask", "asks", "at", "away", "back", "before", "behind"),
+    *("below", "beside", "better", "between", "beyond", "both", "by", "down", "each", "earlier", "early", "either"),
+    *("elsewhere", "even", "evenly", "ever", "few", "fewer", "first", "fresh", "from", "further", "hear", "heard"),
+    *("here", "how", "in", "inside", "instead", "into", "just", "keep", "keeps", "last", "later", "least", "less"),
+    *("like", "lines", "many", "me", "mine", "more", "most", "much", "near", "nearest", "next", "nobody", "none"),
+    *("not", "now", "nowhere", "odd", "of", "off", "on", "once", "one", "only", "other", "others", "ours", "out"),
+    *("outside", "over", "own", "past", "plain", "quietly", "rows", "same", "say", "says", "several", "since", "some"),
+    *(
+        "speak",
+        "such",
+        "tell",
+        "tells",
+        "texts",
+        "that",
+        "theirs",
+        "then",
+        "there",
+        "these",
+        "thing",
+        "things",
+        "those",
+    ),
+    *("through", "to", "together", "too", "toward", "under", "unlike", "until", "up", "upon", "usual", "very", "what"),
+    *("when", "where", "which", "who", "whom", "whose", "why", "with", "within", "without", "words", "wrong"),
+}
+NOUNS = {  # that look like a participle or a gerund
+    *("bed", "booking", "building", "embedding", "feed", "finding", "greeting", "heading", "holding", "indexed"),
+    *("king", "listing", "logging", "meeting", "need", "nothing", "paging", "parsing", "ping", "pricing", "ranking"),
+    *("rating", "recording", "routing", "seed", "setting", "sharing", "sibling", "speed", "streaming", "string"),
+    *("thread", "timing", "training", "warning", "distributed", "offboarding", "blinding", "ordering", "sampling"),
+    *("everything", "mapping", "thing", "bring"),
+}
+
+
+def names_of(path: Path) -> Iterator[str]:
+    """Yield a module's name and every name that it defines: functions, classes, parameters, variables, attributes."""
+    yield path.stem
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.ExceptHandler(name=str()):
+                yield str(node.name)
+            case ast.arg():
+                yield node.arg
+            case ast.Name(ctx=ast.Store()):
+                yield node.id
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.attr
+
+
+def words_of(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
+
+
+def test_names_use_the_words_of_the_field() -> None:
+    found = []
+    for folder in (*PACKAGES, "tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for name in names_of(path):
+                place = f"{path.relative_to(ROOT)}: {name}"
+                if RETIRED.intersection(words_of(name)) and name not in STANDARD and place not in STORED:
+                    found.append(place)
+    assert not found, "take a word that PyTorch, TRL, MCP, Django or W&B has for it"
+
+
+def is_vague(name: str) -> bool:
+    """Return whether a name is nothing but a participle, a gerund or a vague word: `counted`, `making`, `within`."""
+    word = name.lower()
+    if len(words_of(name)) != 1 or not word.isalpha() or word in NOUNS:
+        return False
+    return word in PARTICIPLES | VAGUE or bool(re.search(r"[a-z]{2}(ed|ing)$", word))
+
+
+def test_functions_are_verbs_and_modules_and_classes_nouns() -> None:
+    """Properties and what a template registers may be adjectives, as in Python and in Django."""
+    found = []
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if path.parent.name == "migrations":
+                continue
+            names = [path.stem] if path.stem not in VAGUE else []
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    decorators = " ".join(map(ast.unparse, node.decorator_list))
+                    names += [] if "property" in decorators or "register." in decorators else [node.name]
+            places = [f"{path.relative_to(ROOT)}: {name}" for name in names if is_vague(name)]
+            found += [place for place in places if place not in FIXED]
+    assert not found, "name a function by a verb and its object, a module or class by a noun"
