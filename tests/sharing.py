@@ -17,7 +17,8 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX, OWNER = "pv-", "owner"  # short: the path of a socket has a limit
 RUN = "PROVE_TEST_FOLDER"  # set for all processes of the run: the folder that holds its temporary files
-GRAPH = ("graph", ("mcp_servers", "training_worker/prove"))  # the cached folder of graphs: its name, and its sources
+SYNTHESIS = ("mcp_servers", "training_worker/prove", "requirements.txt")  # the sources of graphs and conversations
+GRAPH = ("graph", SYNTHESIS)  # the cached folder of graphs
 SEEN_BY_PYTEST = ROOT / ".pytest_cache" / "prove"
 
 
@@ -72,6 +73,15 @@ def cached_folder(name: str, sources: Iterable[str]) -> Iterator[Path]:
             if other.name != current:
                 shutil.rmtree(other, ignore_errors=True)
         yield folder
+
+
+@contextmanager
+def checked(name: str, sources: Iterable[str]) -> Iterator[bool]:
+    """Yield whether a check that depends on these sources alone has passed before; it has when the block ends well."""
+    with cached_folder(f"checked-{name}", sources) as folder:
+        done = folder / "done"
+        yield done.exists()
+        done.touch()
 
 
 @cache

@@ -17,7 +17,7 @@ from patterns import PACKAGES, Pattern, patterns
 
 from mcp_servers.filesystem.tools_files import GAP, glob
 from prove_web.servers.arguments import NATIVE
-from tests.sharing import SEEN_BY_PYTEST, digest_of
+from tests.sharing import SEEN_BY_PYTEST, checked, digest_of
 
 BOUNDED = {"prove_web/trajectories/search/completion.py"}  # quadratic, in a query of at most 1,000 characters
 SHORT = 200
@@ -57,6 +57,12 @@ CHECKED = SEEN_BY_PYTEST.with_name("patterns")
 
 def test_every_pattern_takes_linear_time() -> None:
     """A pattern is not tried again while it, its uses and what tries it are those that were checked last."""
+    with checked("patterns", (*PACKAGES, "tests/patterns.py", "tests/test_patterns.py")) as unchanged:
+        if not unchanged:
+            assert_patterns_are_linear()
+
+
+def assert_patterns_are_linear() -> None:
     found = [one for package in PACKAGES for one in patterns(package)]
     assert {one for one in found if isinstance(one, str)} == {*PUT_TOGETHER}
     written = [replace(one, longest=SHORT if one.place in BOUNDED else 0) for one in found if isinstance(one, Pattern)]

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 from rich.console import Console
 from rich.markup import escape
 
@@ -90,11 +91,13 @@ class Pipeline:
     def folder_of(self, stage: str) -> Path:
         return self.folder / stage.replace(" ", "-")
 
+    def load_graph(self, progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
+        """Return the graph of the small policy's servers, from the folder that the site's jobs use too."""
+        return load_or_build(self.options.data / "graph", progress, WARM_SERVERS)
+
     def graph(self) -> Outcome:
         def work(folder: Path, progress: Any) -> Summary:
-            graph = load_or_build(
-                folder, lambda done, total: progress.set(done, total, "pairs run in forked sessions"), WARM_SERVERS
-            )
+            graph = self.load_graph(lambda done, total: progress.set(done, total, "pairs run in forked sessions"))
             edges, created = graph.number_of_edges(), sum(data["created"] for _, _, data in graph.edges(data=True))
             if not edges:
                 raise StageFailed("No dependency between tools could be verified; the servers cannot be chained.")
@@ -114,7 +117,7 @@ class Pipeline:
             from .trainer.prompts import prompt_length
 
             tokenizer = load_policy(options.policy).tokenizer
-            known = load_or_build(graph.folder, servers=WARM_SERVERS)
+            known = self.load_graph()
             examples, counts, left_out = {}, {}, {}
             plan = (
                 ("train", options.examples, Recipe(TRAIN_RECIPE_SEED + options.seed, knobs=TINY)),

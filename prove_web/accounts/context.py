@@ -8,11 +8,12 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, Q
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 from prove_web.alerts.querysets import open_alerts
 from prove_web.supervisor.checks import LEAST_FREE, less_free
 
-from .models import Organisation, Project
+from .models import Organisation, Project, User
 from .roles import Action, Role
 from .second_factor import due
 
@@ -71,6 +72,15 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {"navigation": {}, "may": {}}
     role: Role | None = getattr(request, "role", None)  # set after the permission check, so strangers learn nothing
+    page = (request.resolver_match.url_name if request.resolver_match else "") or ""
+    if role and getattr(request, "project", None):
+        remember(request, request.project, page)
+    may = {action.value: role is not None and role.covers(action) for action in Action}
+    return {"navigation": SimpleLazyObject(lambda: find_frame(request, user, role, page)), "may": may}
+
+
+def find_frame(request: HttpRequest, user: User, role: Role | None, page: str) -> dict[str, Any]:
+    """Return what the frame of a page displays. Its queries cost some milliseconds; a fragment needs none of them."""
     organisation: Organisation | None = getattr(request, "organisation", None) if role else None
     mine = (
         Project.objects.filter_visible_to(user)
@@ -79,18 +89,13 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     )
     projects = list(mine.order_by("organisation__name", "name"))
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
-    page = (request.resolver_match.url_name if request.resolver_match else "") or ""
-    if role and getattr(request, "project", None):
-        remember(request, request.project, page)
     page = "members" if page in ("member-add", "invitation-new") else page  # their forms are on that page
     opened = next((each.open_alerts for each in projects if project and each.pk == project.pk), 0)
-    may = {action.value: role is not None and role.covers(action) for action in Action}
-    entries = {
+    return {
         "organisation": organisation,
         "project": project,
         "projects": projects,
         "role": role,
-        "may": may,
         "disk_low": bool(role) and less_free(settings.PROVE_DATA, LEAST_FREE),
         "second_factor_due": due(user, organisation) if role else None,
         "unread": sum(each.unread for each in projects),
@@ -107,7 +112,6 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
             if project
         ],
     }
-    return {"navigation": entries, "may": may}
 
 
 def unread_of(user: Any) -> Count:

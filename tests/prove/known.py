@@ -1,16 +1,18 @@
 """Three servers that the small policy knows, for the tests of synthesis; their tools, graph and examples."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import networkx as nx
 
 from mcp_servers.catalogue import SERVERS as EVERY
-from tests.sharing import GRAPH, cached_folder, shared_folder
+from tests.sharing import GRAPH, SYNTHESIS, cached_folder
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.trajectory import Example, Split, dumps, loads
+from training_worker.prove.trajectory import Example, Split, dumps, loads, read_lines, write_lines
 
 NAMES = ("banking", "calendar", "email")
 RECIPE = Recipe(knobs=replace(TINY, recovery=0.0))
@@ -26,14 +28,30 @@ def graph_of(*servers: str) -> nx.DiGraph:
         return load_or_build(folder, servers=servers)
 
 
+def share_graph(data: Path) -> None:
+    """Give a data folder the tests' graph of all servers, whose build takes longer than most tests."""
+    with cached_folder(*GRAPH) as folder:
+        load_or_build(folder)
+    if not (data / "graph").exists():
+        (data / "graph").symlink_to(folder)
+
+
 def known_graph() -> nx.DiGraph:
     return graph_of(*NAMES)
 
 
+def cached_examples(name: str, test: str, make: Callable[[], Iterable[Example]]) -> list[Example]:
+    """Return what `make` of this test file gives; it is called again when the file, a server or the engine changes."""
+    with cached_folder(f"examples-{name}", (*SYNTHESIS, test)) as folder:
+        if not (path := folder / "examples.jsonl").exists():
+            write_lines(path, make())
+        return list(read_lines(Example, path))
+
+
 @cache
 def example_block(block: int, split: Split) -> list[Example | None]:
-    """Return what a recipe without failures makes of a block of indices, made once for all processes of a test run."""
-    with shared_folder(f"{split}-{block}") as folder:
+    """Return what a recipe without failures makes of a block of indices, cached until their sources change."""
+    with cached_folder(f"known-{split}-{block}", (*SYNTHESIS, __file__)) as folder:
         if not (path := folder / "examples.jsonl").exists():
             drawn = [make(block * BLOCK + at, split, known_graph(), RECIPE)[0] for at in range(BLOCK)]
             path.write_text("\n".join(dumps(example) if example else "" for example in drawn), "utf-8")

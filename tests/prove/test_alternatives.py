@@ -10,7 +10,7 @@ import pytest
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
-from tests.prove.known import graph_of, known_graph
+from tests.prove.known import cached_examples, graph_of, known_graph
 from training_worker.prove.benchmarks.worlds.scorer import SUCCESS, judge_rollout
 from training_worker.prove.provenance import single
 from training_worker.prove.reward import PRESETS, reward_of, score
@@ -46,7 +46,7 @@ def make_chains() -> Iterator[Example]:
 
 @pytest.fixture(scope="module")
 def chains() -> list[Example]:
-    return list(make_chains())
+    return cached_examples("alternatives", __file__, make_chains)
 
 
 @pytest.fixture(scope="module")

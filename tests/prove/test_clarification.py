@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +18,7 @@ import pytest
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
+from tests.prove.known import cached_examples
 from training_worker.prove.chat import write_calls
 from training_worker.prove.export.lines import jsonl, openai
 from training_worker.prove.graph import load_or_build
@@ -62,8 +64,11 @@ def examples_of(graph: nx.DiGraph, sort: Sort, count: int) -> list[Example]:
 
 @pytest.fixture(scope="module")
 def by_sort(graph_folder: Path) -> dict[str, list[Example]]:
-    graph = load_or_build(graph_folder)
-    return {sort: examples_of(graph, sort, COUNTS[sort]) for sort in SORTS}
+
+    def draw(sort: Sort) -> list[Example]:
+        return examples_of(load_or_build(graph_folder), sort, COUNTS[sort])
+
+    return {sort: cached_examples(f"clarification-{sort}", __file__, partial(draw, sort)) for sort in SORTS}
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ import pytest
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.phrases import load_scenarios
 from mcp_servers.world import World
+from tests.prove.known import cached_examples
 from tests.prove.test_resolver import example as converse
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.answer_numbers import unproven_numbers
@@ -38,10 +39,14 @@ LOWEST = re.compile(r"\b(?:lowe|few|small|short|less|least)")
 @pytest.fixture(scope="module")
 def examples(graph_folder: Path) -> list[Example]:
     """Conversations about tools that show a number to compare, and about others."""
-    graph = load_or_build(graph_folder)
-    about = [make(at, "train", graph, RECIPE, "chain", name)[0] for at, name in enumerate(MEASURING)]
-    others = [make(at, "train", graph, RECIPE, "chain")[0] for at in range(1_000, 1_120)]
-    return [example for example in (*about, *others) if example]
+
+    def draw() -> list[Example]:
+        graph = load_or_build(graph_folder)
+        about = [make(at, "train", graph, RECIPE, "chain", name)[0] for at, name in enumerate(MEASURING)]
+        others = [make(at, "train", graph, RECIPE, "chain")[0] for at in range(1_000, 1_120)]
+        return [example for example in (*about, *others) if example]
+
+    return cached_examples("comparisons", __file__, draw)
 
 
 def having(examples: list[Example], feature: str) -> list[Example]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
+from tests.prove.known import cached_examples
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.provenance import single, verbalize, ways_to_say
 from training_worker.prove.rollout import Limits, demonstration
@@ -38,10 +39,10 @@ NAMES = {name for name in TOOLS if "_" in name} | {
 
 @pytest.fixture(scope="module")
 def people(graph_folder: Path) -> list[Example]:
-    examples, _ = assemble(
-        COUNTS, "train", load_or_build(graph_folder), replace(PLANS["1k"].recipe, worlds=4), processes=1
+    recipe = replace(PLANS["1k"].recipe, worlds=4)
+    return cached_examples(
+        "people", __file__, lambda: assemble(COUNTS, "train", load_or_build(graph_folder), recipe, processes=1)[0]
     )
-    return examples
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import networkx as nx
 import pytest
 
 from mcp_servers.catalogue import TOOLS
+from tests.prove.known import cached_examples
 from training_worker.prove.synthesis.conversation import make
 from training_worker.prove.synthesis.knobs import PAPER
 from training_worker.prove.synthesis.recipes import PLANS
@@ -31,7 +32,7 @@ def people(graph: nx.DiGraph) -> tuple[Example, ...]:
     """Return conversations of the paper's recipe: of each kind, with spoken days, open values and failures."""
     recipe = replace(PLANS["1k"].recipe, knobs=replace(PAPER, dates=1.0, recovery=0.5, missing_function=0.15))
     made = (make(index, "train", graph, recipe)[0] for index in range(40))
-    return tuple(example for example in made if example)
+    return tuple(cached_examples("wording", __file__, lambda: filter(None, made)))
 
 
 def checks(examples: tuple[Example, ...]) -> Iterator[Check]:

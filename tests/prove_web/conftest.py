@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client, override_settings
+from django.template.base import Template
+from django.test import Client, override_settings, utils
 from kombu import pools
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
@@ -30,17 +31,32 @@ def quick_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-BREAK = re.compile(r"\s*\n\s*")
+OPENING = re.compile(r"<\w[^<>]*>")
 VERBATIM = re.compile(r"(<(?:pre|textarea|script|style)\b.*?</(?:pre|textarea|script|style)>)", re.DOTALL)
 
 
 def one_line(markup: str) -> str:
     """Undo the line breaks of templates: none at the edges of an element, otherwise a space; `<pre>` stays as it is."""
-    parts = VERBATIM.split(markup)
-    for at in range(0, len(parts), 2):
-        inner = re.sub(r"(<\w[^<>]*>)\s*\n\s*", r"\1", parts[at])
-        parts[at] = BREAK.sub(" ", re.sub(r"\s*\n\s*(?=</)", "", inner))
+    return "".join(part if at % 2 else join_lines(part) for at, part in enumerate(VERBATIM.split(markup)))
+
+
+def join_lines(markup: str) -> str:
+    """Join the lines: without a space after an opening and before a closing tag, otherwise with one."""
+    first, *lines = markup.split("\n")
+    if not lines:
+        return first
+    parts, tag = [first.rstrip()], ""  # `tag` begins at the last "<"
+    for line in [*filter(None, map(str.strip, lines[:-1])), lines[-1].lstrip()]:
+        before = parts[-1]
+        tag = before[before.rindex("<") :] if "<" in before else f"{tag} {before}"
+        parts += ["" if OPENING.fullmatch(tag) or line.startswith("</") else " ", line]
     return "".join(parts)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def contexts_are_dropped(django_test_environment: None) -> None:
+    """Render templates as a site does: Django's test client copies the context of each included template."""
+    Template._render = utils._TestState.saved_data.template_render
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import torch
 from rich.console import Console
 
 from mcp_servers.catalogue import SERVERS
+from tests.prove.known import share_graph
 from training_worker.benchmark_page import PAGE
 from training_worker.gpu import __main__ as command
 from training_worker.gpu.__main__ import main, options_of, run
@@ -31,6 +32,7 @@ SHAPE = ModelShape(layers=2, width=64, heads=4, kv_heads=2, head_dim=16, ffn=128
 
 def trial(data: Path, **other: int) -> tuple[str, str]:
     """The tables, and what was said; `other` are sizes."""
+    share_graph(data)
     page = data / "page.md"
     page.write_text("before\n<!-- gpu: begin -->\n<!-- gpu: end -->\nafter\n", "utf-8")
     size = replace(SMALL, completion=128, longest_prompt=900, **other)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prove.known import known_examples
+from training_worker.prove.trajectory import dumps
 from training_worker.trainer.gradient_noise import batch_gradients, noise_scale, similarity, table
 from training_worker.trainer.policy import load_policy
 
@@ -37,12 +38,12 @@ def test_the_noise_scale_of_gradients_whose_noise_is_known() -> None:
 
 
 def test_batches_of_the_warm_policy_have_gradients_of_each_kind() -> None:
-    policy = load_policy(WARM)
-    found = list(batch_gradients(policy, known_examples(8)[:4], 3, seed=1, prompts=2, group=2))
+    policy, examples = load_policy(WARM), sorted(known_examples(30), key=lambda one: len(dumps(one)))[:4]
+    found = list(batch_gradients(policy, examples, 3, seed=1, prompts=2, group=2))
     weights = policy.model.num_parameters()
     assert all(one[name].shape == (weights,) for one in found for name in ("rollout", "branch", "supervised"))
     assert all(one["supervised"].any() for one in found)
-    again = next(batch_gradients(policy, known_examples(8)[:4], 1, seed=1, prompts=2, group=2))
+    again = next(batch_gradients(policy, examples, 1, seed=1, prompts=2, group=2))
     assert torch.allclose(again["rollout"], found[0]["rollout"], atol=1e-6)
     lines = list(table(policy, found))
     assert len(lines) == 5 and lines[1].startswith("| GRPO, 64 rollouts |")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.prove.known import known_examples
+from tests.prove.known import known_examples, share_graph
 from tests.waiting import PATIENCE, eventually
 from training_worker.pipeline import main
 from training_worker.prove.store.folder import RolloutFolder
@@ -41,6 +41,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def options(data: Path, policy: Path, steps: int = STEPS) -> list[str]:
+    share_graph(data)
     sizes = ["--examples", "20", "--held-out", "3", "--max-steps", str(steps)]
     return ["--data", str(data), "--policy", str(policy), *sizes]
 

@@ -110,6 +110,8 @@ def part(graph: nx.DiGraph, servers: Collection[str], without: Collection[str] =
     own = graph.copy()
     nodes = graph.nodes(data="server")
     own.remove_nodes_from([name for name, server in nodes if server not in servers or name in without])
+    own.graph["unproven"] = [pair for pair in graph.graph["unproven"] if pair[0] in own and pair[1] in own]
+    own.graph["fingerprint"] = fingerprint([name for name in SERVERS if name in servers])
     return own
 
 
@@ -140,12 +142,16 @@ def load_or_build(
     progress: Callable[[int, int], None] = lambda done, total: None,
     servers: Collection[str] = tuple(SERVERS),
 ) -> nx.DiGraph:
-    """Return the graph cached in `folder` by the hash of all schemas and code; build it if missing or incomplete."""
+    """Return the graph cached in `folder` by the servers' behavior; build it if missing or incomplete.
+
+    Where the graph of all servers is cached, that of some is its part.
+    """
     path = graph_path(folder, servers)
     stored = read(path)
     if stored is not None:
         return stored
-    graph = build(progress, servers)
+    full = read(graph_path(folder))
+    graph = build(progress, servers) if full is None else part(full, servers)
     folder.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(nx.node_link_data(graph, edges="edges"), ensure_ascii=False), "utf-8")

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any, Protocol
 
 import torch
@@ -147,11 +148,14 @@ def lookups(
     The names look like the rationale of a demonstration. Their choice is random, so only the ids can be learnt. Some
     lists are short, and some objects have only a name: the circuit is learnt from these first.
     """
-    draws = Draws(seed)
+    draws, end = Draws(seed), int(tokenizer.eos_token_id)
+    encode_text = cache(partial(encode, tokenizer))  # the pieces of a drill are few, and return in most of them
+    rows_of = cache(lambda result: next(find_lists(result)))
+    before_user, before_assistant = map(encode_text, ("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"))
 
     def make_drill() -> EncodedConversation:
         result = draws.pick(pool)
-        chosen = {row.id: draws.pick(row.names()) for row in draws.shuffle_options(next(find_lists(result)))}
+        chosen = {row.id: draws.pick(row.names()) for row in draws.shuffle_options(rows_of(result))}
         most = 2 + draws.draw_integer(len(chosen) - 1) if draws.draw_integer(2) else len(chosen)
         names = dict(list(chosen.items())[:most])
         things = [{thing["id"]: thing for thing in json.loads(result)}[id] for id in names]
@@ -159,26 +163,17 @@ def lookups(
             things = [{k: v for k, v in one.items() if k == "id" or is_name(v, names[one["id"]])} for one in things]
         answer, mask = list[int](), list[int]()
         for id in [*draws.shuffle_options([*names]), *draws.shuffle_options([*names])]:
-            before, learnt, after = (encode(tokenizer, text) for text in (f'"{names[id]}" (', id, "), "))
+            before, learnt, after = (encode_text(text) for text in (f'"{names[id]}" (', id, "), "))
             answer += [*before, *learnt, *after]
             mask += [*[0] * len(before), *[1] * len(learnt), *[0] * len(after)]
         listing = json.dumps(things, ensure_ascii=False, separators=(",", ":"))
-        return exchange(tokenizer, encode(tokenizer, listing), answer, mask)
+        prompt = [*before_user, *encode(tokenizer, listing), *before_assistant]
+        return EncodedConversation((*prompt, *answer, end), (*[0] * len(prompt), *mask, 1))
 
     def is_name(value: Any, name: str) -> bool:
         return isinstance(value, str) and shorten(value) == name
 
     return [make_drill() for _ in range(count)] if pool else []
-
-
-def exchange(
-    tokenizer: PreTrainedTokenizerFast, said: Sequence[int], answer: Sequence[int], mask: Sequence[int] = ()
-) -> EncodedConversation:
-    """Return one user message and the assistant's answer to it; the loss is on the answer, or where `mask` is 1."""
-    before, between = encode(tokenizer, "<|im_start|>user\n"), encode(tokenizer, "<|im_end|>\n<|im_start|>assistant\n")
-    prompt = (*before, *said, *between)
-    mask = (*[0] * len(prompt), *(mask or [1] * len(answer)), 1)
-    return EncodedConversation((*prompt, *answer, int(tokenizer.eos_token_id)), mask)
 
 
 def warmup_stages(

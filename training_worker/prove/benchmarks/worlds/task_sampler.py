@@ -12,7 +12,7 @@ from typing import Any
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 
-from ...graph import graph_path, load_or_build, part, read
+from ...graph import load_or_build
 from ...synthesis.conversation import Recipe
 from ...synthesis.dedup import distinct
 from ...synthesis.knobs import PAPER, TINY
@@ -39,8 +39,7 @@ def draws_of(
 
     The graph is read from the folder, or built and stored there.
     """
-    full = read(graph_path(graphs))
-    graph = load_or_build(graphs, servers=servers) if full is None else part(full, servers)
+    graph = load_or_build(graphs, servers=servers)
     knobs = replace(KNOBS[making.manner], most=making.candidates, **(turned or {}))
     recipe = Recipe(making.seed, held_out_worlds=WORLDS, knobs=knobs)
     return Draws(graph, recipe, "held_out")
