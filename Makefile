@@ -50,7 +50,7 @@ lint: setup ## ruff, formatting, types, import arrows
 
 reference: setup ## write docs/servers, and the diagram of conversations, from the code
 	@$(PY) -m mcp_servers.reference
-	@$(PY) -m training_worker.prove.synthesis.diagram
+	@$(PY) -m training_worker.synthesis.diagram
 
 pictures: setup ## take the pictures of docs/pages.md anew, of a site with its demo
 	@$(PY) -m tests.browser.pictures
@@ -62,26 +62,26 @@ bench-pages: setup ## how fast pages are among 500 runs, one with 90,000 rollout
 	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && export PROVE_DATA="$$d" && $(PY) manage.py migrate -v0 && $(PY) manage.py time_runs $(ARGS)
 
 proof: setup ## what training is worth to the warm policy: GRPO, rejection sampling and supervised training, three seeds
-	@$(PY) -m training_worker.proof proof $(ARGS)
+	@$(PY) -m training_worker.experiments.proof proof $(ARGS)
 
 ablations: setup ## what each part of the reward and of the update is worth to the warm policy, three seeds
-	@$(PY) -m training_worker.proof ablations $(ARGS)
+	@$(PY) -m training_worker.experiments.proof ablations $(ARGS)
 
 pretrained: setup ## SmolLM2-135M-Instruct on a CPU: a short supervised phase, then GRPO beside more of it
 	@test -d data/models/SmolLM2-135M-Instruct || $(PY) manage.py fetch_model SmolLM2-135M-Instruct
-	@$(PY) -m training_worker.proof pretrained $(ARGS)
+	@$(PY) -m training_worker.experiments.proof pretrained $(ARGS)
 
 noise: setup ## the gradient noise scale of GRPO and of supervised training from the warm policy
-	@$(PY) -m training_worker.noise $(ARGS)
+	@$(PY) -m training_worker.experiments.noise $(ARGS)
 
 evaluations: setup ## before and after `make pipeline`, on held-out worlds, behaviours and BFCL
-	@$(PY) -m training_worker.evaluations $(ARGS)
+	@$(PY) -m training_worker.experiments.evaluations $(ARGS)
 
 gpu: setup ## what needs a GPU: a real model learns, and a step of the paper's size is timed
-	@$(PY) -m training_worker.gpu $(ARGS)
+	@$(PY) -m training_worker.experiments.gpu $(ARGS)
 
 warmup: setup ## make the warm policy again, into data/warmup/policy; about an hour
-	$(PY) -m training_worker.trainer.warmup --out data/warmup/policy --minutes 46 $(ARGS)
+	$(PY) -m training_worker.experiments.warmup --out data/warmup/policy --minutes 46 $(ARGS)
 
 clean: ## remove .venv and caches; what runs made stays in data/
 	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov

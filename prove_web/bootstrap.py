@@ -26,7 +26,7 @@ from prove_web.supervisor.checks import newer
 from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import OWNER_PASSWORD
 from prove_web.trajectories.models import Dataset
-from training_worker.warm import SERVERS as WARM_SERVERS
+from training_worker.core.warm import SERVERS as WARM_SERVERS
 
 OWNER, ADDRESS = "owner", "owner@localhost"
 Demo = tuple[dict[str, Any], dict[str, Any]]  # the specifications of a dataset and of a run

@@ -12,9 +12,9 @@ from typing import Any
 from celery import Celery
 from celery.signals import worker_process_init
 
-from training_worker import heartbeat, logs
-from training_worker.broker import celery_url
-from training_worker.jobs.parent_death import die_with_parent
+from training_worker.core.broker import celery_url
+from training_worker.core.parent_death import die_with_parent
+from training_worker.worker import heartbeat, logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prove_web.settings")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from training_worker import disk_quota
-from training_worker.disk_quota import NoRoom
+from training_worker.core import disk_quota
+from training_worker.core.disk_quota import NoRoom
 
 
 def room_for(what: str, size: int = 0) -> None:

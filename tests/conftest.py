@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-import training_worker.trainer  # noqa: F401  # before torch, whose idle threads would spin without what it sets
+import training_worker.core.torch_environment  # noqa: F401  # before torch, whose idle threads would spin without what it sets
 from tests.order import GroupScheduling, place_of
 from tests.sharing import GRAPH, ROOT, RUN, cached_folder, run_folder
 from tests.together import end_together
@@ -62,7 +62,7 @@ collect_ignore = [] if HAS_TORCH else ["trainer"]
 @pytest.fixture(scope="session")
 def graph_folder() -> Path:
     """A folder with the graph of all servers; it is built again when a server or the engine changes."""
-    from training_worker.prove.graph import load_or_build
+    from training_worker.graph.dependency_graph import load_or_build
 
     with cached_folder(*GRAPH) as folder:
         load_or_build(folder)

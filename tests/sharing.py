@@ -14,11 +14,13 @@ from pathlib import Path
 
 import psutil
 
+from training_worker.core.stage_cache import SYNTHESIS as FOLDERS
+
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX, OWNER = "pv-", "owner"  # short: the path of a socket has a limit
 RUN = "PROVE_TEST_FOLDER"  # set for all processes of the run: the folder that holds its temporary files
-SYNTHESIS = ("mcp_servers", "training_worker/prove", "requirements.txt")  # the sources of graphs and conversations
-GRAPH = ("graph", SYNTHESIS)  # the cached folder of graphs
+CODE = (*(f"training_worker/{name}" for name in FOLDERS), "mcp_servers", "requirements.txt")  # what data are made by
+GRAPH = ("graph", CODE)  # the cached folder of graphs
 SEEN_BY_PYTEST = ROOT / ".pytest_cache" / "prove"
 
 

@@ -15,16 +15,16 @@ PACKAGES = ("mcp_servers", "training_worker", "prove_web")
 RETIRED = {"told", "asked", "whole", "kept", "shown", "hearts", "telling", "asking"}  # words of a private dialect
 STANDARD = {"ready_made", "the_quota_is_kept", "links_are_told_once", "money_is_kept"}
 STORED = {  # in databases and files that exist
-    "training_worker/prove/trajectory.py: told",
-    "training_worker/prove/importers/import_dataset.py: told",
-    "training_worker/prove/alerts/patterns.py: shown",
-    "training_worker/prove/benchmarks/report.py: asked",
+    "training_worker/core/trajectory.py: told",
+    "training_worker/datasets/importers/import_dataset.py: told",
+    "training_worker/monitoring/alerts/patterns.py: shown",
+    "training_worker/evaluation/report.py: asked",
     "prove_web/evaluations/reports.py: asked",
     "prove_web/evaluations/ranking.py: asked",
     "prove_web/api/routes/leaderboards.py: asked",
     "prove_web/environments/models.py: asked_at",
-    "training_worker/prove/benchmarks/worlds/generalisation.py: kept_out",
-    "training_worker/prove/synthesis/quality.py: tools_shown",
+    "training_worker/evaluation/worlds/generalisation.py: kept_out",
+    "training_worker/dataflow/quality.py: tools_shown",
 }
 
 FIXED = {  # by a database, a file format or a library
@@ -34,9 +34,9 @@ FIXED = {  # by a database, a file format or a library
     "prove_web/trajectories/search/parsing.py: negated",
     "prove_web/trajectories/models.py: Words",
     "mcp_servers/kit/state.py: where",
-    "training_worker/prove/export/lines.py: tell",
-    "training_worker/prove/synthesis/validate.py: Rejected",
-    "training_worker/trainer/audit/checks.py: rendering",
+    "training_worker/datasets/export/lines.py: tell",
+    "training_worker/synthesis/validate.py: Rejected",
+    "training_worker/audit/checks.py: rendering",
 }
 
 PARTICIPLES = {  # the irregular ones

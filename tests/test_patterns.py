@@ -34,15 +34,15 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
     "prove_web/sharing/guest_sanitizer.py build_redactor": LITERAL,  # and a pattern that `untold` has
     "prove_web/supervisor/output.py __init__": LITERAL,
     "prove_web/trajectories/edit_services.py explain_rejection": LITERAL,
-    "training_worker/prove/benchmarks/results.py folders_of": LITERAL,
-    "training_worker/prove/synthesis/dialogue.py names_entity": LITERAL,
-    "training_worker/prove/synthesis/resolver.py find_rank": LITERAL,
-    "training_worker/prove/synthesis/resolver.py speaks_of_several": [
+    "training_worker/evaluation/results.py folders_of": LITERAL,
+    "training_worker/synthesis/dialogue.py names_entity": LITERAL,
+    "training_worker/dataflow/resolver.py find_rank": LITERAL,
+    "training_worker/dataflow/resolver.py speaks_of_several": [
         r"(?<!\bone of the )\bcards\b|\b(?:all|both|each|every) (?:\w+ ){0,3}(?:card|ones?)\b"
     ],
-    "training_worker/trainer/augmentation.py reword": LITERAL,
-    "training_worker/trainer/conversation.py control_texts": LITERAL,
-    "training_worker/trainer/tokenizer.py train_tokenizer": LITERAL,
+    "training_worker/training/augmentation.py reword": LITERAL,
+    "training_worker/policy/conversation.py control_texts": LITERAL,
+    "training_worker/policy/tokenizer.py train_tokenizer": LITERAL,
 }
 
 

@@ -4,7 +4,7 @@ import sys
 
 if __name__ == "__main__":
     try:
-        from .pipeline import main
+        from .experiments.pipeline import main
 
         code = main()
     except KeyboardInterrupt:

@@ -24,10 +24,10 @@ from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.rollouts import NoRollouts, convert_read_errors
 from prove_web.live.models import AT_WORK, State
 from prove_web.operations.health import HealthCheckError, free_bytes
-from training_worker.prove.alerts.patterns import Pattern, patterns
-from training_worker.prove.alerts.rule_engine import EASE, Condition, Episode, Value, episodes, measure_overfitting
-from training_worker.prove.store.folder import read_rollouts
-from training_worker.prove.trajectory import Rollout, WorldRef, adapter
+from training_worker.core.trajectory import Rollout, WorldRef, adapter
+from training_worker.monitoring.alerts.patterns import Pattern, patterns
+from training_worker.monitoring.alerts.rule_engine import EASE, Condition, Episode, Value, episodes, measure_overfitting
+from training_worker.store.folder import read_rollouts
 
 from .models import Alert, Patterns, Rule, Watched
 from .notifications import send_alert_notifications

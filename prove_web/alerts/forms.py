@@ -10,8 +10,8 @@ from django.db import models
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import RunKind
-from training_worker.prove.alerts.presets import PATTERNS, Preset
-from training_worker.prove.metrics import BY_NAME, METRICS
+from training_worker.monitoring.alerts.presets import PATTERNS, Preset
+from training_worker.monitoring.metrics import BY_NAME, METRICS
 
 from .models import Aggregate, Comparison, Rule, Webhook
 from .ssrf import UrlRefusedError, parse_url

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run, RunKind
-from training_worker.prove.alerts.presets import PRESETS, Preset
+from training_worker.monitoring.alerts.presets import PRESETS, Preset
 
 
 class Comparison(models.TextChoices):

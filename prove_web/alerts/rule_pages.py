@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.alerts.presets import PRESETS, Preset
+from training_worker.monitoring.alerts.presets import PRESETS, Preset
 
 from .forms import RuleForm, count_alerts_by_rule, describe_condition, from_preset
 from .models import Alert, Rule

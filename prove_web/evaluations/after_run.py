@@ -11,8 +11,8 @@ from typing import Any
 from prove_web.accounts.models import User
 from prove_web.experiments.machine_fields import SPREAD
 from prove_web.experiments.models import Run
-from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.models import BEST
+from training_worker.core.models import BEST
+from training_worker.evaluation.registry import KNOWN
 
 from .evaluation_launch import launch
 from .forms import title_of

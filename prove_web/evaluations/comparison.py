@@ -14,9 +14,9 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.compare.divergence import find_divergence
 from prove_web.trajectories.call_badges import Chip
 from prove_web.trajectories.conversation import CallCard, Turn, of_rollout
-from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
-from training_worker.prove.benchmarks.protocol import Result
-from training_worker.prove.trajectory import ToolCall
+from training_worker.core.trajectory import ToolCall
+from training_worker.evaluation.compare import NotComparable, require_comparable
+from training_worker.evaluation.protocol import Result
 
 from .item_page import item_at, neighbours
 from .models import Evaluation, EvaluationItem

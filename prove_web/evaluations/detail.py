@@ -14,8 +14,8 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.evaluation import act_rows
 from prove_web.live.hints import advice
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.benchmarks.report import Report
+from training_worker.evaluation import published_scores
+from training_worker.evaluation.report import Report
 
 from .items import build_item_list_context
 from .models import Evaluation

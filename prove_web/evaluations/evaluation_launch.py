@@ -16,7 +16,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
-from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.evaluation.registry import KNOWN
 
 from .forms import EvaluationForm, build_clone_values, get_missing_requirement
 from .models import Evaluation

@@ -11,8 +11,8 @@ from django.conf import settings
 from prove_web.accounts.models import Project
 from prove_web.experiments.forms import usable
 from prove_web.experiments.initial_policy import PolicyField
-from training_worker.prove.benchmarks.allowlist import ENDPOINTS, URL, leads_out
-from training_worker.prove.benchmarks.registry import KNOWN, BenchmarkSpec, Option
+from training_worker.evaluation.allowlist import ENDPOINTS, URL, leads_out
+from training_worker.evaluation.registry import KNOWN, BenchmarkSpec, Option
 
 from .models import Evaluation
 from .policies import ENDPOINT, SOURCE, choices, endpoint_choices, of_run, origin, resolve_model_name, trained_on

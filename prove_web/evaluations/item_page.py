@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.conversation import of_rollout
-from training_worker.prove.benchmarks.protocol import task_of
-from training_worker.prove.trajectory import dumps
+from training_worker.core.trajectory import dumps
+from training_worker.evaluation.protocol import task_of
 
 from .items import build_item_filter
 from .models import Evaluation, EvaluationItem

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.chance import Difference, of_scores
 from prove_web.experiments.querysets import column
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.benchmarks.intervals import Score
-from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.evaluation import published_scores
+from training_worker.evaluation.intervals import Score
+from training_worker.evaluation.registry import KNOWN
 
 from .models import Evaluation
 from .ranking import Board, Cell, LeaderboardRow, boards, cell, load_finished_evaluations

@@ -17,7 +17,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.models import Run
 from prove_web.experiments.querysets import NullsLastOrderingFilter, column
 from prove_web.live.models import State
-from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.evaluation.registry import KNOWN
 
 from .annotations import annotate_evaluations
 from .models import Evaluation, EvaluationItem

@@ -11,7 +11,7 @@ from prove_web.live.models import Job
 
 
 class Evaluation(models.Model):
-    """A policy on a benchmark. `job.spec` is the request (see training_worker/prove/benchmarks/request.py).
+    """A policy on a benchmark. `job.spec` is the request (see training_worker/evaluation/request.py).
 
     `job.result`, once it is done, holds the report ("report") and the results folder ("folder", relative to the site's
     data folder). `run` and `checkpoint` ("best", "last" or a step) name the policy's origin if it comes from a run.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from prove_web.experiments.chance import tone, verdict
 from prove_web.experiments.evaluation import Scale
-from training_worker.prove.benchmarks.compare import PairedComparison, compare_shared_tasks, mean
-from training_worker.prove.benchmarks.protocol import Result, task_of
-from training_worker.prove.benchmarks.report import by_task
-from training_worker.prove.trajectory import Rollout
+from training_worker.core.trajectory import Rollout
+from training_worker.evaluation.compare import PairedComparison, compare_shared_tasks, mean
+from training_worker.evaluation.protocol import Result, task_of
+from training_worker.evaluation.report import by_task
 
 from .models import Evaluation, EvaluationItem
 

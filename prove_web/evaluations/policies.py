@@ -9,9 +9,9 @@ from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project
 from prove_web.experiments.initial_policy import WARM, flatten_choices, left_choices, policy_choices
 from prove_web.experiments.models import Run
-from training_worker.prove.benchmarks.allowlist import endpoints
-from training_worker.prove.models import BEST, OF_RUN, best_of
-from training_worker.warm import SERVERS as WARM_SERVERS
+from training_worker.core.models import BEST, OF_RUN, best_of
+from training_worker.core.warm import SERVERS as WARM_SERVERS
+from training_worker.evaluation.allowlist import endpoints
 
 LAST = "last"
 SOURCE = "source:"  # prefix of sources that are not folders; model names have no colon

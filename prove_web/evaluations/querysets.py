@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404
 from prove_web.accounts.models import Project
 from prove_web.experiments.initial_policy import WARM
 from prove_web.live.models import State
-from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
-from training_worker.prove.benchmarks.protocol import Identity
+from training_worker.evaluation.compare import NotComparable, require_comparable
+from training_worker.evaluation.protocol import Identity
 
 from .models import Evaluation
 

@@ -11,7 +11,7 @@ from django.db.models.fields.json import KeyTransform
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
-from training_worker.prove.benchmarks import published_scores
+from training_worker.evaluation import published_scores
 
 from .models import Evaluation
 from .querysets import BASELINES, base_among, light

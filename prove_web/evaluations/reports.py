@@ -10,10 +10,10 @@ from typing import Any
 from django.db.models import Avg, Count, Q
 
 from prove_web.live.models import State
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.benchmarks.report import Report
-from training_worker.prove.trajectory import adapter
+from training_worker.core.trajectory import adapter
+from training_worker.evaluation import published_scores
+from training_worker.evaluation.registry import KNOWN
+from training_worker.evaluation.report import Report
 
 from .models import Evaluation
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from training_worker.prove.benchmarks.protocol import Result
-from training_worker.prove.benchmarks.results import ITEMS
-from training_worker.prove.trajectory import loads
+from training_worker.core.trajectory import loads
+from training_worker.evaluation.protocol import Result
+from training_worker.evaluation.results import ITEMS
 
 from .models import Evaluation, EvaluationItem
 

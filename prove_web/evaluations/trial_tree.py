@@ -14,8 +14,8 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.call_tree import looked_at
 from prove_web.experiments.groups import Group, Member
-from training_worker.prove.benchmarks.protocol import task_of
-from training_worker.prove.trajectory import Rollout
+from training_worker.core.trajectory import Rollout
+from training_worker.evaluation.protocol import task_of
 
 from .item_page import item_at, trials
 from .models import EvaluationItem

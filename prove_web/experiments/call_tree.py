@@ -9,8 +9,8 @@ from typing import Any
 from django.http import QueryDict
 
 from prove_web.parse_int import parse_digits
-from training_worker.prove.prefix_tree import By, Divergence, Node, by_tool, partings, tree, with_arguments
-from training_worker.prove.trajectory import Rollout
+from training_worker.core.trajectory import Rollout
+from training_worker.environment.prefix_tree import By, Divergence, Node, by_tool, partings, tree, with_arguments
 
 from .call_tree_layout import Branch, build_tree_layout
 from .groups import Group, Member

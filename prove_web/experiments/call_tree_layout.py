@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from training_worker.prove.outcomes import outcomes
-from training_worker.prove.prefix_tree import Divergence, Node, canonical
-from training_worker.prove.trajectory import Rollout, ToolCall
+from training_worker.core.trajectory import Rollout, ToolCall
+from training_worker.environment.outcomes import outcomes
+from training_worker.environment.prefix_tree import Divergence, Node, canonical
 
 from .groups import EQUAL, Group, Member
 

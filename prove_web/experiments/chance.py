@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 from typing import Literal
 
-from training_worker.prove.benchmarks.intervals import Score
+from training_worker.evaluation.intervals import Score
 
 Tone = Literal["good", "bad", "even"]
 LEAST = 5  # values per side below which an interval of means is meaningless

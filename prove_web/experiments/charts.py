@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from training_worker.prove.metrics import BY_NAME, TERMS, Group, Metric, in_words
+from training_worker.monitoring.metrics import BY_NAME, TERMS, Group, Metric, in_words
 
 from .models import Run
 

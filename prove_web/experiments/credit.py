@@ -1,17 +1,17 @@
 """Reward ledger of a rollout: points that each call earned and lost per component, in units of the total.
 
 Only the paper's reward is a sum over calls; other forms have no ledger. The shares restate the formulas of
-training_worker/prove/reward/ (one file each) call by call; the sum of a column is the component times its weight.
+training_worker/reward/ (one file each) call by call; the sum of a column is the component times its weight.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from training_worker.prove.reward import PAPER, RewardConfig
-from training_worker.prove.reward.efficiency import budget
-from training_worker.prove.reward.prove_reward import COMPONENTS
-from training_worker.prove.trajectory import Evidence, Example, Reward, Rollout
+from training_worker.core.trajectory import Evidence, Example, Reward, Rollout
+from training_worker.reward import PAPER, RewardConfig
+from training_worker.reward.efficiency import budget
+from training_worker.reward.prove_reward import COMPONENTS
 
 LEVELS = 3
 SMALL = 1e-9

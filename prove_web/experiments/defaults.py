@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.evaluation.registry import KNOWN
 
 Value = int | float | str | bool | None
 

@@ -20,7 +20,7 @@ from prove_web.evaluations.annotations import annotate_evaluations
 from prove_web.live.hints import advice
 from prove_web.live.models import Job, Kind, State
 from prove_web.parse_int import parse_digits
-from training_worker.prove.event_data import readable
+from training_worker.monitoring.event_data import readable
 
 from . import config_display, evaluation
 from .baseline import choices, choose_baseline

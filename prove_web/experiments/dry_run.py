@@ -13,7 +13,7 @@ from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue, request_stop
 from prove_web.live.models import ENDED, Job, Kind, State, StopLevel
-from training_worker.prove.benchmarks.intervals import Score, wilson
+from training_worker.evaluation.intervals import Score, wilson
 
 PROMPTS = 16
 # settings that do not affect a single step

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from training_worker.prove.edges import LONG_PATH
-from training_worker.prove.event_data import readable, readable_metric
+from training_worker.graph.edges import LONG_PATH
+from training_worker.monitoring.event_data import readable, readable_metric
 
 from .evaluation import Scale, label
 from .models import Run

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.evaluation.registry import KNOWN
 
 from .defaults import EVALUATE
 from .form_fields import yes_or_no

@@ -132,7 +132,7 @@ def make(export: Export) -> None:
 def attempt(export: Export) -> str:
     """Run the export process and return the error, or an empty text."""
     source = export.job.out / "checkpoints" / f"checkpoint-{export.step}"
-    command = [sys.executable, "-m", "training_worker.trainer.export", str(source), str(export.folder)]
+    command = [sys.executable, "-m", "training_worker.training.export", str(source), str(export.folder)]
     command += ["--merge"] if export.merged else []
     environment = {**os.environ, "PROVE_DATA": str(settings.PROVE_DATA)}
     options = {"cwd": settings.BASE_DIR, "env": environment, "capture_output": True, "text": True, "timeout": LONGEST}

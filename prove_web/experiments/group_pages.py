@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.store.record import COMPONENTS
-from training_worker.prove.trajectory import Rollout
+from training_worker.core.trajectory import Rollout
+from training_worker.store.record import COMPONENTS
 
 from .call_tree import looked_at
 from .detail import run_of

@@ -9,9 +9,9 @@ from itertools import zip_longest
 from math import isfinite
 from statistics import fmean, pstdev
 
-from training_worker.prove.reward.success import is_success_from_summary
-from training_worker.prove.store.record import SUCCEEDED, Summary
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.reward.success import is_success_from_summary
+from training_worker.store.record import SUCCEEDED, Summary
 
 EQUAL = 1e-6  # a group with a smaller standard deviation of rewards has zero variance
 

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import ENDED
-from training_worker.prove.models import best_of, left_by, model_folders
+from training_worker.core.models import best_of, left_by, model_folders
 
 from .checkpoints import checkpoints
 from .models import Run

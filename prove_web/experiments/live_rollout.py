@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
-from training_worker.prove.live_rollout import LiveRollout, read
+from training_worker.environment.live_rollout import LiveRollout, read
 
 from .detail import run_of
 from .models import Run

@@ -17,11 +17,11 @@ from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.many import attempt, synthesize_examples
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.versions import begin, mark_job_done
-from training_worker.prove.advantage import advantages
-from training_worker.prove.metrics import METRICS
-from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.record import RolloutRecord, Tokens
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.core.trajectory import Example, Rollout
+from training_worker.monitoring.metrics import METRICS
+from training_worker.reward.advantage import advantages
+from training_worker.store.folder import RolloutFolder
+from training_worker.store.record import RolloutRecord, Tokens
 
 from .metric_summary import rebuild
 from .models import HeldOut, Point, Run, RunKind, Sweep

@@ -11,7 +11,7 @@ from django.http import HttpResponse, JsonResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.metrics.names import is_valid_name
+from training_worker.monitoring.metrics.names import is_valid_name
 
 from .charts import list_charted_metrics
 from .detail import run_of

@@ -176,8 +176,8 @@ class MetricSummary(models.Model):
 class StepRollouts(models.Model):
     """The file of a step's rollouts as reported by the worker: its name in the store, digest and size.
 
-    `outcomes` counts the outcomes of each tool's calls in the order of OUTCOMES (prove/outcomes.py): {"pay": [3, 0, 0,
-    1, 0, 2]}. It is null for steps from older workers until a page needs the counts.
+    `outcomes` counts the outcomes of each tool's calls in the order of OUTCOMES (environment/outcomes.py):
+    {"pay": [3, 0, 0, 1, 0, 2]}. It is null for steps from older workers until a page needs the counts.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="stored_steps")
@@ -198,7 +198,7 @@ class RolloutGroup(models.Model):
     """Summary of the rollouts of one prompt in one step, for searching a run's rollouts.
 
     `first` is the index of its first rollout in the step, from 1. `rollouts` has one list per property with one entry
-    per rollout (see training_worker/prove/store/folder.py), and `untried` lists the tools that its example needs but it
+    per rollout (see training_worker/store/folder.py), and `untried` lists the tools that its example needs but it
     never called; `tools` and `ends` are comma-separated, with a comma at both ends; `low`, `high` and `mean` are
     rewards, null where there are none.
     """

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Max
 
 from prove_web.live.models import TRAINS, Job
-from training_worker.prove.json_numbers import ODD
+from training_worker.core.json_numbers import ODD
 
 from .metric_summary import extend, refill
 from .models import HELD_OUT, POINTS, HeldOut, Point, RolloutGroup, Run, StepRollouts

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
+from training_worker.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
 from .defaults import DEFAULTS
 from .form_fields import format_config_value

@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 
-from training_worker.prove.reward import PRESETS
+from training_worker.reward import PRESETS
 
 from .defaults import REWARD
 from .form_fields import choice, number

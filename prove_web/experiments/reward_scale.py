@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from urllib.parse import urlencode
 
-from training_worker.prove.metrics import BY_NAME, HELD_OUT, TERMS
-from training_worker.prove.reward import RewardConfig
+from training_worker.monitoring.metrics import BY_NAME, HELD_OUT, TERMS
+from training_worker.reward import RewardConfig
 
 from .models import Run, RunKind
 from .reward_config import describe_reward, scored_by

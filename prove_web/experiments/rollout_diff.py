@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from training_worker.prove.outcomes import outcomes
-from training_worker.prove.prefix_tree import By, arguments_that_differ, first_difference
-from training_worker.prove.trajectory import ExecutedCall, Rollout
+from training_worker.core.trajectory import ExecutedCall, Rollout
+from training_worker.environment.outcomes import outcomes
+from training_worker.environment.prefix_tree import By, arguments_that_differ, first_difference
 
 from .groups import Member
 

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from training_worker.prove.outcomes import OUTCOMES, list_uncalled_tools
+from training_worker.environment.outcomes import OUTCOMES, list_uncalled_tools
 
 from .models import RolloutGroup, Run, StepRollouts
 

@@ -13,8 +13,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.breakdown import components, parts_of
 from prove_web.trajectories.conversation import of_rollout
 from prove_web.trajectories.detail import anatomy
-from training_worker.prove.store.query import StepTable
-from training_worker.prove.trajectory import Example, Rollout, dumps
+from training_worker.core.trajectory import Example, Rollout, dumps
+from training_worker.store.query import StepTable
 
 from .credit import ledger
 from .detail import run_of

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from training_worker.prove.store.cache import Cache
-from training_worker.prove.store.folder import RolloutFolder, step_of
-from training_worker.prove.store.storage import get_storage
-from training_worker.prove.trajectory import file_digest
+from training_worker.core.trajectory import file_digest
+from training_worker.store.cache import Cache
+from training_worker.store.folder import RolloutFolder, step_of
+from training_worker.store.storage import get_storage
 
 from .models import Run
 

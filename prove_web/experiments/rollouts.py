@@ -11,14 +11,14 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 
-from training_worker.prove.store.folder import OLD, group_summaries, read_one
-from training_worker.prove.store.old import read_old
-from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.query import StepTable
-from training_worker.prove.store.steps import read_span
-from training_worker.prove.store.storage import StorageFailed
-from training_worker.prove.store.tokens import TokenRow, read_tokens
-from training_worker.prove.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter, read_lines
+from training_worker.core.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter, read_lines
+from training_worker.store.folder import OLD, group_summaries, read_one
+from training_worker.store.old import read_old
+from training_worker.store.parquet import DamagedFile
+from training_worker.store.query import StepTable
+from training_worker.store.steps import read_span
+from training_worker.store.storage import StorageFailed
+from training_worker.store.tokens import TokenRow, read_tokens
 
 from .forms import DEFAULTS
 from .groups import Group, group_of

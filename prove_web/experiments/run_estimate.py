@@ -19,16 +19,15 @@ from django.db.models import Avg
 from prove_web.accounts.models import Organisation, Project
 from prove_web.live.templatetags.kit import compact, duration
 from prove_web.workers.worker_status import select_queue_workers, workers
-from training_worker.prove.benchmarks.intervals import Score, wilson
-from training_worker.prove.memory_estimate import GB, PROCESS, Plan, footprint, on_disk, shapes
-from training_worker.prove.models import OF_RUN, left_by, model_folders
+from training_worker.core.memory_estimate import GB, PROCESS, Plan, footprint, on_disk, shapes
+from training_worker.core.models import OF_RUN, SHIPPED, left_by, model_folders
+from training_worker.evaluation.intervals import Score, wilson
 
 from .defaults import LIMITS, START, apply_defaults
 from .dry_run import PROMPTS, Trial
 from .initial_policy import WARM
 from .models import Point, Run, StepRollouts
 
-SHIPPED = Path(settings.BASE_DIR) / "training_worker" / "trainer" / "warm"
 LOOKED_AT = 30  # newest runs searched for a similar one
 STEPS = 20  # steps of the similar run used for its pace
 ALIKE = ("policy", "group", "limits", "reward", "device", "precision", "lora_rank", "backend", "longest", "batch")

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from training_worker.prove.store.folder import read_rollouts
-from training_worker.prove.trajectory import dumps
+from training_worker.core.trajectory import dumps
+from training_worker.store.folder import read_rollouts
 
 from .models import Run
 from .rollout_storage import StoredRun

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from prove_web.accounts.models import Project, User
-from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_reward
+from training_worker.reward import PRESETS, BadReward, RewardConfig, read_reward
 
 from .defaults import REWARD
 from .models import SavedReward

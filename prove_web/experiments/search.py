@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.outcomes import OF_CALLS
+from training_worker.environment.outcomes import OF_CALLS
 
 from .models import RolloutGroup, Run
 from .rollout_index import OUTCOME_KEY, UNTRIED

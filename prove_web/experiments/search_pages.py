@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.outcomes import OF_CALLS
+from training_worker.environment.outcomes import OF_CALLS
 
 from .detail import run_of
 from .groups import Group, Member

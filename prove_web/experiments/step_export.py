@@ -13,9 +13,9 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.export.lines import escape_formula
-from training_worker.prove.store.query import StepTable
-from training_worker.prove.store.record import COMPONENTS
+from training_worker.datasets.export.lines import escape_formula
+from training_worker.store.query import StepTable
+from training_worker.store.record import COMPONENTS
 
 from .detail import run_of
 from .rollouts import NoRollouts, table_of

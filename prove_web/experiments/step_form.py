@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django import forms
 
-from training_worker.prove.outcomes import OF_CALLS
-from training_worker.prove.store.query import ORDERS, RolloutFilter
-from training_worker.prove.store.record import COMPONENTS
+from training_worker.environment.outcomes import OF_CALLS
+from training_worker.store.query import ORDERS, RolloutFilter
+from training_worker.store.record import COMPONENTS
 
 from .templatetags.runs import ENDS
 from .tool_outcomes import TITLES

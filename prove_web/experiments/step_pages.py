@@ -15,8 +15,8 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.templatetags.kit import icon
-from training_worker.prove.store.query import StepTable
-from training_worker.prove.store.record import COMPONENTS
+from training_worker.store.query import StepTable
+from training_worker.store.record import COMPONENTS
 
 from .detail import run_of
 from .groups import EQUAL, Group, member_of

@@ -9,7 +9,7 @@ from statistics import fmean
 from django.db.models import Q, QuerySet
 
 from prove_web.live.templatetags.kit import MINUS, compact, duration
-from training_worker.prove.metrics import BY_NAME, Metric, Unit
+from training_worker.monitoring.metrics import BY_NAME, Metric, Unit
 
 from .baseline import Baseline, Metrics, baseline
 from .chance import Difference, Tone, of_means

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS
-from training_worker.prove.outcomes import OUTCOMES
+from training_worker.environment.outcomes import OUTCOMES
 
 from .models import Run
 from .rollout_index import NONE_OFFERED, Counts

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 
 from mcp_servers.catalogue import TOOLS as CATALOGUE
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.benchmarks.intervals import wilson
-from training_worker.prove.event_data import readable_metric
-from training_worker.prove.metrics import TOOLS
+from training_worker.evaluation.intervals import wilson
+from training_worker.monitoring.event_data import readable_metric
+from training_worker.monitoring.metrics import TOOLS
 
 from .chance import Difference, of_scores
 from .detail import run_of

@@ -17,7 +17,7 @@ from prove_web.evaluations.recording import record_evaluation
 from prove_web.experiments.recording import TABLES as MEASURED
 from prove_web.experiments.recording import record_curves
 from prove_web.experiments.rollout_index import drop_stored_keys
-from training_worker.prove.json_numbers import finite, separate_nonfinite
+from training_worker.core.json_numbers import finite, separate_nonfinite
 
 from . import message_broker
 from .jobs import dispatch, finish, lock_job, lose

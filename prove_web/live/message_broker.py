@@ -19,8 +19,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from prove_web.celery import app
-from training_worker import job_queue
 from training_worker.jobs.delivery import CLAIMED, claim_key
+from training_worker.worker import job_queue
 
 from .models import FILES, Job
 

@@ -17,7 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from prove_web.live import message_broker
 from prove_web.supervisor.checks import LEAST_FREE_GB
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 MOST_SILENT = 30.0  # seconds; three heartbeats
 PROGRAMS = ("beat", "web-worker", "writer")  # without one of these, pages show outdated data

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from training_worker import logs
+from training_worker.worker import logs
 
 
 def facts(record: logging.LogRecord) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from celery.signals import after_task_publish, beat_init
 
 from prove_web.celery import app
 from prove_web.live import message_broker
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 CLOCK = "beat"
 

@@ -14,8 +14,8 @@ from prove_web.environments.models import ServerVersion
 from prove_web.environments.versions import ToolChange, changes, schemas
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.replay_score import not_replayed
-from training_worker.prove.synthesis.drift import Difference, Rerun, ServerBroke, rerun
-from training_worker.prove.trajectory import Example, Reward, dumps
+from training_worker.core.trajectory import Example, Reward, dumps
+from training_worker.datasets.drift import Difference, Rerun, ServerBroke, rerun
 
 from .models import Acceptance, Item
 from .to_demonstration import as_demonstration

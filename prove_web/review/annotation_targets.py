@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from prove_web.trajectories.conversation import Turn, of_example, of_rollout
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.replay_score import example_of
-from training_worker.prove.trajectory import Rollout, loads
+from training_worker.core.trajectory import Rollout, loads
 
 
 @dataclass(frozen=True)

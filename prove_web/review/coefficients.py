@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from training_worker.prove.benchmarks.intervals import wilson
+from training_worker.evaluation.intervals import wilson
 
 Level = Literal["nominal", "ordinal"]
 Counts = NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 
 from prove_web.trajectories.search import search
-from training_worker.prove.export.lines import escape_formula
+from training_worker.datasets.export.lines import escape_formula
 
 from .blinding import Blind
 from .models import Item, Queue, Review

@@ -13,7 +13,7 @@ from mcp_servers.kit.rng import Draw
 from prove_web.experiments.models import Run
 from prove_web.experiments.tools import tools_of
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.reward import PAPER
+from training_worker.reward import PAPER
 
 from .models import Item
 from .schema import ACCEPT, REJECT

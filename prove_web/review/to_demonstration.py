@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.formats import FORMATS
-from training_worker.prove.synthesis import manual
-from training_worker.prove.synthesis.manual import ManualCall
-from training_worker.prove.synthesis.validate import Rejected, validate
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.chat.formats import FORMATS
+from training_worker.core.trajectory import Example, Rollout
+from training_worker.datasets import manual
+from training_worker.datasets.manual import ManualCall
+from training_worker.synthesis.validate import Rejected, validate
 
 from .trajectory_content import NotChecked, load_replay_input
 

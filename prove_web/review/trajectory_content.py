@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.replay_score import example_of
-from training_worker.prove.trajectory import Example, Rollout, loads
+from training_worker.core.trajectory import Example, Rollout, loads
 
 
 class NotChecked(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
-from training_worker.prove.synthesis.sampler import NothingFits, fill, sample
+from training_worker.graph.sampler import NothingFits, fill, sample
 
 TRIES = 16
 

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job, Kind, State
-from training_worker.prove import graph
+from training_worker.graph import dependency_graph as graph
 
 Names = tuple[str, str]  # of producer and consumer
 

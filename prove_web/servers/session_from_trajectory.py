@@ -9,7 +9,7 @@ from django.db import transaction
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.kit import ToolError
 from prove_web.accounts.models import Project, User
-from training_worker.prove.trajectory import Example, ExecutedCall, ToolCall
+from training_worker.core.trajectory import Example, ExecutedCall, ToolCall
 
 from .arguments import validate_arguments
 from .models import LiveSession, SessionCall, Source

@@ -9,8 +9,8 @@ from prove_web.accounts.models import Project, User
 from prove_web.trajectories.fork_view import origin_of
 from prove_web.trajectories.manual_dataset import add_manual_example
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.synthesis import manual
-from training_worker.prove.trajectory import WorldRef
+from training_worker.core.trajectory import WorldRef
+from training_worker.datasets import manual
 
 from .models import LiveSession, SessionCall
 

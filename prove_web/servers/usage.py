@@ -13,7 +13,7 @@ from prove_web.accounts.models import Project
 from prove_web.experiments.models import Point, Run
 from prove_web.experiments.tools import count
 from prove_web.trajectories.models import Dataset, Trajectory
-from training_worker.prove.metrics import TOOLS
+from training_worker.monitoring.metrics import TOOLS
 
 MOST = 20  # newest datasets and runs that are read
 

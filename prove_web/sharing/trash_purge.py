@@ -22,8 +22,8 @@ from prove_web.experiments.models import HeldOut, MetricSummary, Point, RolloutG
 from prove_web.live.models import Job, JobEvent
 from prove_web.servers.models import SessionCall
 from prove_web.trajectories.models import Dataset, Trajectory
-from training_worker.prove.store.cache import is_digest
-from training_worker.prove.store.storage import StorageFailed, get_storage
+from training_worker.store.cache import is_digest
+from training_worker.store.storage import StorageFailed, get_storage
 
 from .models import Deletion
 from .soft_delete import has_unpurged_runs, thing_of

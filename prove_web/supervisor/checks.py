@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from training_worker.prove.store.storage import StorageFailed, get_storage
+from training_worker.store.storage import StorageFailed, get_storage
 
 from .program import ServiceError
 

@@ -91,7 +91,7 @@ def programs(site: Site) -> list[Program]:
     """Return all programs except the broker in start order. The event writer stops after the workers."""
     web = site.environment()
     engine = {name: value for name, value in web.items() if name not in WEB_ALONE}
-    prove_web, training_worker = "prove_web.celery", "training_worker.app"
+    prove_web, training_worker = "prove_web.celery", "training_worker.worker.app"
     cpu_workers = worker(training_worker, "synthesis", processes=site.cpu_workers)
     return [
         Program("web", uvicorn(site), web, site.base),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from training_worker.prove.trajectory import Example, Reward, Rollout
+from training_worker.core.trajectory import Example, Reward, Rollout
 
 ROW, GUTTER, STEP_WIDTH = 64, 40, 7  # pixels: height of a row, width of the column of edges, distance of their lanes
 

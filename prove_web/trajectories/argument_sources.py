@@ -1,6 +1,6 @@
 """Source of every argument value of a conversation: the user, a result, a schema, the reference date, or none.
 
-The rule of the reward's provenance (training_worker/prove/reward/provenance.py) decides which values are invented.
+The rule of the reward's provenance (training_worker/reward/provenance.py) decides which values are invented.
 """
 
 from __future__ import annotations
@@ -10,16 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from training_worker.prove.provenance import is_grounded, place
-from training_worker.prove.reward.provenance import (
-    convert_integral_float,
-    find_schema_scalars,
-    in_schema,
-    is_in,
-    said_before,
-)
-from training_worker.prove.speech import find_said
-from training_worker.prove.trajectory import Example, ExecutedCall, Rollout
+from training_worker.core.trajectory import Example, ExecutedCall, Rollout
+from training_worker.dataflow.provenance import is_grounded, place
+from training_worker.dataflow.speech import find_said
+from training_worker.reward.provenance import convert_integral_float, find_schema_scalars, in_schema, is_in, said_before
 
 from .json_spans import Path, Piece, Source, format_path, iter_json_spans, merge_plain_pieces
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from training_worker.prove.reward import PAPER, RewardConfig
-from training_worker.prove.reward.prove_reward import COMPONENTS
-from training_worker.prove.trajectory import Reward
+from training_worker.core.trajectory import Reward
+from training_worker.reward import PAPER, RewardConfig
+from training_worker.reward.prove_reward import COMPONENTS
 
 SMALL = 1e-9
 TITLES = {

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from training_worker.prove.trajectory import Evidence, Example, ToolCall
+from training_worker.core.trajectory import Evidence, Example, ToolCall
 
 LEVELS = (
     ("Unknown or malformed", "Validity 0 of 3: no candidate tool has this name, or the call cannot be read"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from prove_web.experiments.credit import SMALL, Entry
 from prove_web.servers.tables import RowChange
-from training_worker.prove.trajectory import Evidence
+from training_worker.core.trajectory import Evidence
 
 from .call_badges import LEVELS, Chip
 from .json_spans import Piece, as_json

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from mcp_servers.catalogue import TOOLS
-from training_worker.prove.formats import FORMATS, Format
-from training_worker.prove.messages import ARRIVED
-from training_worker.prove.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout, ToolCall
+from training_worker.chat.formats import FORMATS, Format
+from training_worker.chat.messages import ARRIVED
+from training_worker.core.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout, ToolCall
 
 from .call_badges import Chip, differences, iter_reward_chips, level_chip
 from .call_card import CallCard, Turn

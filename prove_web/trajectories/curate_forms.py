@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
-from training_worker.prove.curation.dataset_split import By
+from training_worker.datasets.dataset_split import By
 
 from .models import Dataset
 from .versions import LONGEST

@@ -12,10 +12,10 @@ from django.db import transaction
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.live.models import CURATE
-from training_worker.prove.curation.files import write_streamed
-from training_worker.prove.curation.rollout_dataset import ROLLOUTS
-from training_worker.prove.export.publish import publish
-from training_worker.prove.trajectory import file_digest
+from training_worker.core.trajectory import file_digest
+from training_worker.datasets.export.publish import publish
+from training_worker.datasets.files import write_streamed
+from training_worker.datasets.rollout_dataset import ROLLOUTS
 
 from .bulk_load import BATCH, COMMITTED, batches, clear
 from .models import Dataset, Trajectory

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from training_worker.prove.synthesis.quality import ROWS, format_target, format_value, is_target_met
+from training_worker.dataflow.quality import ROWS, format_target, format_value, is_target_met
 
 FACTS = {
     "recipe": "Recipe",

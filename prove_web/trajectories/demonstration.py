@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from training_worker.prove.messages import user_message
-from training_worker.prove.rollout import demonstration
-from training_worker.prove.trajectory import Example, ExecutedCall, Message, Rollout
+from training_worker.chat.messages import user_message
+from training_worker.core.trajectory import Example, ExecutedCall, Message, Rollout
+from training_worker.environment.episode import demonstration
 
 
 def build_demonstration_rollout(example: Example) -> Rollout:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from training_worker.prove.edges import longest_path
+from training_worker.graph.edges import longest_path
 
 MOST_CHARACTERS = 200_000  # of text for the full-text index; PostgreSQL accepts at most a megabyte
 TOKEN = re.compile(r"[^\W_]+")

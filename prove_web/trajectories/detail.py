@@ -9,9 +9,9 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.world import World
 from prove_web.experiments.credit import SMALL, Ledger, ledger
 from prove_web.servers.tables import RowChange, changes
-from training_worker.prove.reward import PAPER, RewardConfig
-from training_worker.prove.reward.efficiency import budget
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.core.trajectory import Example, Rollout
+from training_worker.reward import PAPER, RewardConfig
+from training_worker.reward.efficiency import budget
 
 from .alignment import Alignment, align_calls
 from .argument_sources import ArgumentSources, trace_arguments

@@ -9,9 +9,9 @@ from typing import Any
 
 from prove_web.experiments.models import Run
 from prove_web.experiments.reward_config import describe_reward, scored_at
-from training_worker.prove.reward import PAPER, RewardConfig
-from training_worker.prove.schemas import get_tool_schemas
-from training_worker.prove.trajectory import Example, Reward, Rollout
+from training_worker.chat.schemas import get_tool_schemas
+from training_worker.core.trajectory import Example, Reward, Rollout
+from training_worker.reward import PAPER, RewardConfig
 
 from .breakdown import components, parts_of
 from .conversation import Turn, of_example, of_rollout

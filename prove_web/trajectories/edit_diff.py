@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.review.blinding import blind_since
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
 
 from .models import Trajectory
 from .replay_score import example_of

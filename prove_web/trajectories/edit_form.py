@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prove_web.servers.arguments import CallForm
-from training_worker.prove.synthesis.edits import EditedCall, EditedConversation
+from training_worker.datasets.edits import EditedCall, EditedConversation
 
 from .call_fields import (
     ArgumentsInput,

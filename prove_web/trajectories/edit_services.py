@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from prove_web.accounts.models import User
 from prove_web.review.blinding import blind_since
-from training_worker.prove.synthesis.edits import EditedCall, EditedConversation, apply_edits, as_it_is
-from training_worker.prove.synthesis.validate import Rejected
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.core.trajectory import Example, Rollout
+from training_worker.datasets.edits import EditedCall, EditedConversation, apply_edits, as_it_is
+from training_worker.synthesis.validate import Rejected
 
 from .detail_context import load_scored_rollout
 from .models import Trajectory

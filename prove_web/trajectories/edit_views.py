@@ -13,9 +13,9 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.synthesis.edits import EditedConversation, apply_edits
-from training_worker.prove.synthesis.validate import Rejected
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets.edits import EditedConversation, apply_edits
+from training_worker.synthesis.validate import Rejected
 
 from .edit_form import Draft, apply_button, draft_of, read, validate_draft, wanted_of, with_rows
 from .edit_services import NotMendable, build_initial_edit, explain_rejection, mendable, run

@@ -16,11 +16,11 @@ from django.db.models import QuerySet
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.review.blinding import SCORES, Blind
-from training_worker.prove.curation.files import write_streamed
-from training_worker.prove.curation.rollout_dataset import ROLLOUTS, DatasetRollout
-from training_worker.prove.export import lines
-from training_worker.prove.export.publish import publish
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets.export import lines
+from training_worker.datasets.export.publish import publish
+from training_worker.datasets.files import write_streamed
+from training_worker.datasets.rollout_dataset import ROLLOUTS, DatasetRollout
 
 from .models import Trajectory
 from .row_selection import UNREADABLE, own_id

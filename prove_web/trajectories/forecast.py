@@ -14,12 +14,12 @@ from typing import Any
 import networkx as nx
 from django.conf import settings
 
-from training_worker.prove.graph import graph_path, part, read, restrict_to_chain
-from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.dry_run import Trial, trial
-from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets.recipes import PLANS
+from training_worker.graph.dependency_graph import graph_path, part, read, restrict_to_chain
+from training_worker.synthesis.conversation import Recipe
+from training_worker.synthesis.dry_run import Trial, trial
+from training_worker.synthesis.knobs import TINY
 
 MOST, PATIENCE = 24, 1.5  # draws, and seconds
 MAX_LENGTHS = 3

@@ -17,7 +17,7 @@ from prove_web.servers.session_from_trajectory import Made, NoWorld, of_example,
 from prove_web.servers.session_page import number
 from prove_web.servers.session_services import MOST_CALLS
 from prove_web.servers.session_tree import MOST_LEVELS
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
 
 from .manual_dataset import VERSION
 from .models import Opened, Trajectory

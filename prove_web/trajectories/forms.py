@@ -11,9 +11,9 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.live.jobs import enqueue
-from training_worker.prove.graph import LONGEST_CHAIN
-from training_worker.prove.synthesis.recipes import PLANS, Plan
-from training_worker.warm import SERVERS as WARM_SERVERS
+from training_worker.core.warm import SERVERS as WARM_SERVERS
+from training_worker.datasets.recipes import PLANS, Plan
+from training_worker.graph.dependency_graph import LONGEST_CHAIN
 
 from .models import Dataset
 from .versions import begin

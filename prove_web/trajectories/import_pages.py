@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.disk_guard import NoRoom
-from training_worker.prove.importers.archive import MOST_PACKED
+from training_worker.datasets.importers.archive import MOST_PACKED
 
 from . import uploads
 from .import_preview import Import, preview_rows, sample, suggest_options

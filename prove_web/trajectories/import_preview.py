@@ -9,9 +9,9 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from training_worker.prove.curation.rollout_dataset import DatasetRollout
-from training_worker.prove.importers.columns import FIELDS, format_calls, guess_mapping
-from training_worker.prove.importers.reader import (
+from training_worker.core.trajectory import BadLine, UnreadableData
+from training_worker.datasets.importers.columns import FIELDS, format_calls, guess_mapping
+from training_worker.datasets.importers.reader import (
     COLUMNS,
     OURS,
     TITLES,
@@ -23,8 +23,8 @@ from training_worker.prove.importers.reader import (
     format_of,
     outcome,
 )
-from training_worker.prove.importers.sample import first_rows
-from training_worker.prove.trajectory import BadLine, UnreadableData
+from training_worker.datasets.importers.sample import first_rows
+from training_worker.datasets.rollout_dataset import DatasetRollout
 
 from .filters import SPLITS
 from .uploads import HEAD, Upload

@@ -13,8 +13,8 @@ from django.http import Http404
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue
-from training_worker.prove.importers.import_dataset import FAULTS
-from training_worker.prove.importers.reader import OURS
+from training_worker.datasets.importers.import_dataset import FAULTS
+from training_worker.datasets.importers.reader import OURS
 
 from . import uploads
 from .import_preview import Import, Sample, holds_attempts, suggest_options

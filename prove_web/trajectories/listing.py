@@ -13,7 +13,7 @@ from prove_web.review.acceptance_status import AcceptanceStatus, standings
 from prove_web.review.blinding import Blind
 from prove_web.review.models import Comment, Item
 from prove_web.review.visible_labels import get_visible_reviews
-from training_worker.prove.reward import PAPER
+from training_worker.reward import PAPER
 
 from .choices import FEATURES, KINDS, SPLITS
 from .metadata import Row, row_of

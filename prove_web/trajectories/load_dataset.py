@@ -12,11 +12,11 @@ from django.db import transaction
 from prove_web.live import message_broker
 from prove_web.live.jobs import finish, lock_job
 from prove_web.live.models import Kind, State
-from training_worker.prove.curation.rollout_dataset import ROLLOUTS, DatasetRollout
-from training_worker.prove.reward import PAPER, reward_of
-from training_worker.prove.reward.prove_reward import COMPONENTS
-from training_worker.prove.synthesis.dataset_folder import SPLITS, examples
-from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, UnreadableData, dumps, read_lines
+from training_worker.core.trajectory import Example, ExecutedCall, Reward, Rollout, UnreadableData, dumps, read_lines
+from training_worker.datasets.dataset_folder import SPLITS, examples
+from training_worker.datasets.rollout_dataset import ROLLOUTS, DatasetRollout
+from training_worker.reward import PAPER, reward_of
+from training_worker.reward.prove_reward import COMPONENTS
 
 from .bulk_load import LoadTakeoverError, claim, load
 from .models import Dataset, Trajectory

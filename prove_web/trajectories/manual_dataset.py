@@ -15,8 +15,8 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
-from training_worker.prove.curation.files import write_streamed
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets.files import write_streamed
 
 from .load_dataset import row
 from .models import Dataset, Trajectory

@@ -13,10 +13,10 @@ import networkx as nx
 from django.db import transaction
 
 from prove_web.accounts.models import Project
-from training_worker.prove.graph import build
-from training_worker.prove.reward import PAPER, reward_of
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.trajectory import Example, ExecutedCall, Rollout, dumps
+from training_worker.core.trajectory import Example, ExecutedCall, Rollout, dumps
+from training_worker.graph.dependency_graph import build
+from training_worker.reward import PAPER, reward_of
+from training_worker.synthesis.conversation import Recipe, make
 
 from .load_dataset import row, scores
 from .models import Dataset, Trajectory

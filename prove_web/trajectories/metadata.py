@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from training_worker.prove.importers.external_replay import VERDICTS
-from training_worker.prove.schemas import function, tool_schema
-from training_worker.prove.trajectory import Example
+from training_worker.chat.schemas import function, tool_schema
+from training_worker.core.trajectory import Example
+from training_worker.datasets.importers.external_replay import VERDICTS
 
 from .choices import KINDS, LEVELS, SPLITS
 from .models import Trajectory

@@ -89,7 +89,7 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
 
 
 class Trajectory(models.Model):
-    """A conversation of a dataset: `record` is the example (prove/trajectory.py), the other columns are for lists.
+    """A conversation of a dataset: `record` is the example (core/trajectory.py), the other columns are for lists.
 
     With `rollout` it is a policy's rollout of that example, and `origin` says which: {"run": 4, "step": 40, "rollout":
     3}; for an imported one within {"imported": …}. `parent` is the trajectory that it is an edit of. `reward` and the

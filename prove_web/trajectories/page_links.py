@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from prove_web.accounts.permissions import Action, ProjectRequest
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
 
 from .models import Trajectory
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.core.trajectory import Example, Rollout
 
 SHORTEST = 4  # characters; the source of a shorter value is ambiguous
 

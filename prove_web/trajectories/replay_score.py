@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from mcp_servers.catalogue import SERVERS, behaves_otherwise
-from training_worker.prove.importers.external_replay import VERDICTS
-from training_worker.prove.reward import PAPER
-from training_worker.prove.rollout import StaleExample, oracle
-from training_worker.prove.trajectory import Example, Reward, Rollout, loads
+from training_worker.core.trajectory import Example, Reward, Rollout, loads
+from training_worker.datasets.importers.external_replay import VERDICTS
+from training_worker.environment.episode import StaleExample, oracle
+from training_worker.reward import PAPER
 
 from .breakdown import Part, parts_of
 from .models import Trajectory

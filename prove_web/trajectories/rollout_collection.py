@@ -14,9 +14,9 @@ from prove_web.experiments.models import Run
 from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.rollouts import convert_read_errors, groups_of
 from prove_web.live.models import CURATE
-from training_worker.prove.curation.rollout_dataset import DatasetRollout
-from training_worker.prove.store.folder import read_rollouts
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.core.trajectory import Example, Rollout
+from training_worker.datasets.rollout_dataset import DatasetRollout
+from training_worker.store.folder import read_rollouts
 
 from .load_dataset import attempt
 from .models import Dataset, Trajectory

@@ -12,12 +12,12 @@ from typing import Any
 
 from prove_web.live.models import CURATE
 from prove_web.review.to_demonstration import as_demonstration
-from training_worker.prove.curation.dataset_split import BY, divide
-from training_worker.prove.curation.items import Item, flag_leaks, item_of
-from training_worker.prove.curation.mixture import mix
-from training_worker.prove.synthesis.dataset_folder import SPLITS
-from training_worker.prove.synthesis.validate import Rejected
-from training_worker.prove.trajectory import Split
+from training_worker.core.trajectory import Split
+from training_worker.datasets.dataset_folder import SPLITS
+from training_worker.datasets.dataset_split import BY, divide
+from training_worker.datasets.items import Item, flag_leaks, item_of
+from training_worker.datasets.mixture import mix
+from training_worker.synthesis.validate import Rejected
 
 from .load_dataset import row as example_row
 from .models import Dataset, Trajectory

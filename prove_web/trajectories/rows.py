@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from training_worker.prove.curation.rollout_dataset import DatasetRollout
-from training_worker.prove.trajectory import Example, dumps, loads
+from training_worker.core.trajectory import Example, dumps, loads
+from training_worker.datasets.rollout_dataset import DatasetRollout
 
 from .models import Trajectory
 from .replay_score import example_of

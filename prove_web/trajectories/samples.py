@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from django.db.models import QuerySet
 
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.core.trajectory import Example, Rollout
 
 from .call_card import CallCard, Turn
 from .choices import KINDS, feature_name

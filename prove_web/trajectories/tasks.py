@@ -19,10 +19,10 @@ from prove_web.live.error_text import fault
 from prove_web.live.ingest import record
 from prove_web.live.message_broker import broker
 from prove_web.live.models import CURATE, FILES, Job, State
-from training_worker.job_queue import in_turn
+from training_worker.core.events import get_timestamp
+from training_worker.core.trajectory import UnreadableData
 from training_worker.jobs import console
-from training_worker.prove.events import get_timestamp
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.worker.job_queue import in_turn
 
 OFTEN = 1.0  # seconds between two progress events
 BEAT = 10.0  # seconds between two heartbeats

@@ -17,9 +17,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.models import model_folders
-from training_worker.prove.schemas import get_tool_schemas
-from training_worker.prove.trajectory import Example, Rollout, dumps
+from training_worker.chat.schemas import get_tool_schemas
+from training_worker.core.models import SHIPPED, model_folders
+from training_worker.core.trajectory import Example, Rollout, dumps
 
 from .demonstration import build_demonstration_rollout
 from .replay_score import example_of, rollout_of
@@ -69,7 +69,7 @@ def tokens(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     try:
         if made is None:
             raise NotSpelled("The record cannot be read, so it has no tokens to show.")
-        folder = models.get(model) or settings.BASE_DIR / "training_worker" / "trainer" / WARM
+        folder = models.get(model) or SHIPPED
         context["spelled"] = tokenize_trajectory(
             str(folder), serialize_prompt(made, rollout_of(found) or build_demonstration_rollout(made))
         )
@@ -93,7 +93,7 @@ def serialize_prompt(example: Example, rollout: Rollout) -> str:
 @lru_cache(maxsize=32)
 def tokenize_trajectory(folder: str, question: str) -> TokenizedTrajectory:
     """Tokenize in a child process, because the site itself loads no model library. Raises NotSpelled."""
-    command = [sys.executable, "-m", "training_worker.trainer.tokenize_cli", folder]
+    command = [sys.executable, "-m", "training_worker.audit.tokenize_cli", folder]
     if not room.acquire(timeout=PATIENCE):
         raise NotSpelled("The tokenizer is busy. Try again in a moment.")
     try:

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from prove_web.accounts.models import Project
 from prove_web.disk_guard import room, room_for
-from training_worker.prove.importers.archive import MOST_PACKED
+from training_worker.datasets.importers.archive import MOST_PACKED
 
 PIECE = 4 << 20  # bytes per chunk
 MAX_AGE = 24 * 3600

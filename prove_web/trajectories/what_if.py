@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.review.blinding import blind_since
-from training_worker.prove.counterfactual import Counterfactual, Edit, counterfactual
-from training_worker.prove.reward import RewardConfig
-from training_worker.prove.rollout import Attempt
-from training_worker.prove.trajectory import Example, Reward, Rollout, ToolCall, UnreadableData
+from training_worker.core.trajectory import Example, Reward, Rollout, ToolCall, UnreadableData
+from training_worker.environment.counterfactual import Counterfactual, Edit, counterfactual
+from training_worker.environment.episode import Attempt
+from training_worker.reward import RewardConfig
 
 from .breakdown import parts_of
 from .detail_context import load_scored_rollout

@@ -28,10 +28,10 @@ from prove_web.live import message_broker
 from prove_web.live.ingest import record
 from prove_web.live.jobs import is_dependency_done, lock_job
 from prove_web.live.models import AT_WORK, Job, State
-from training_worker import heartbeat, worker_info
+from training_worker.core.events import get_timestamp
 from training_worker.join.compatibility import DIFFERS, MOST_SKEW, SKEWED, differences, measure_clock_skew, versions
-from training_worker.prove.event_data import InvalidEvent
-from training_worker.prove.events import get_timestamp
+from training_worker.monitoring.event_data import InvalidEvent
+from training_worker.worker import heartbeat, worker_info
 
 from .capabilities import DOES, describe_missing_capability
 from .enrolment import find_valid_enrolment

@@ -6,9 +6,9 @@ from typing import Any
 
 from prove_web.experiments.initial_policy import WARM
 from prove_web.live.models import Job, Kind
+from training_worker.core.models import OF_RUN
+from training_worker.evaluation.registry import KNOWN
 from training_worker.join.capabilities import ASKS_AN_ENDPOINT
-from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.models import OF_RUN
 
 from .file_transfer import ground_of
 

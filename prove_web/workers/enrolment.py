@@ -16,7 +16,7 @@ from prove_web.accounts.permissions import Action, has_permission
 from prove_web.live import message_broker
 from prove_web.live.jobs import enqueue, give_up, lock_job, publish_job_update
 from prove_web.live.models import AT_WORK, Job, State
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 from . import worker_drain
 from .models import Enrolment

@@ -11,9 +11,9 @@ from django.utils import timezone
 from prove_web.evaluations.reports import report_in
 from prove_web.live.ingest import moment
 from prove_web.live.models import Job, Kind, State
-from training_worker.prove.benchmarks.results import RESULTS
-from training_worker.prove.event_data import InvalidEvent, check_event, check_result, check_trial, quote_value
-from training_worker.prove.events import Ended
+from training_worker.core.events import Ended
+from training_worker.evaluation.results import RESULTS
+from training_worker.monitoring.event_data import InvalidEvent, check_event, check_result, check_trial, quote_value
 
 from .file_transfer import OUT, is_safe_result_name
 

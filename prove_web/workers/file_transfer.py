@@ -16,13 +16,13 @@ from django.conf import settings
 from prove_web.experiments.initial_policy import WARM
 from prove_web.experiments.run_estimate import folder_of
 from prove_web.live.models import Job, Kind
+from training_worker.core.models import BEST, OF_RUN, left_by
+from training_worker.core.trajectory import UnreadableData
+from training_worker.evaluation.registry import KNOWN
+from training_worker.evaluation.results import IDENTITY, ITEMS, folders_of
+from training_worker.graph.dependency_graph import graph_path
 from training_worker.jobs.console import LOG
-from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, folders_of
-from training_worker.prove.graph import graph_path
-from training_worker.prove.models import BEST, OF_RUN, left_by
-from training_worker.prove.store.inspection import is_rollouts, require_decodable
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.store.inspection import is_rollouts, require_decodable
 
 PIECE = 4 << 20  # bytes per chunk
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")

@@ -6,7 +6,7 @@ Enrolled machines ask the site instead. Each reconciliation pass publishes the l
 from __future__ import annotations
 
 from prove_web.live import message_broker
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 from .models import Drained, Enrolment
 

@@ -12,9 +12,9 @@ from prove_web.accounts.models import Organisation
 from prove_web.experiments.sparkline import Sparkline
 from prove_web.live import message_broker
 from prove_web.live.models import AT_WORK, FILES, Job
-from training_worker import heartbeat
-from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.synthesis.shards import own_code
+from training_worker.evaluation.registry import KNOWN
+from training_worker.synthesis.shards import own_code
+from training_worker.worker import heartbeat
 
 from .models import Enrolment
 from .worker_drain import list_draining_workers

@@ -241,7 +241,7 @@ EVALUATED = """
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from tests.prove_web.evaluated import Look, evaluation_of, fails_on, out_of_reach, reads, saying
-from training_worker.prove.benchmarks.published_scores import COLUMNS
+from training_worker.evaluation.published_scores import COLUMNS
 project = Project.objects.get(slug="demo")
 run = Run.objects.get(project=project, number=1)
 bench = Look(40, COLUMNS["bfcl"])

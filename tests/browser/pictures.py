@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.conftest import FLAGS, found_browser, sign_in
 from tests.site.running import ROOT, Site, running
-from training_worker.prove.graph import load_or_build
+from training_worker.graph.dependency_graph import load_or_build
 
 HERE = "/my-team/demo/"
 FOLDER = ROOT / "docs" / "images" / "pages"

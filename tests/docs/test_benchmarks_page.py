@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-from training_worker.benchmark_page import PAGE, markdown, write_block
-from training_worker.proof import README
+from training_worker.core.benchmark_page import PAGE, markdown, write_block
+from training_worker.experiments.proof import README
 
 BLOCKS = {"proof", "pretrained", "noise", "ablations", "evaluations", "gpu", "bench", "peers", "pages"}
 

@@ -16,8 +16,8 @@ import pytest
 from django.core.management import call_command
 
 from tests.waiting import PATIENCE
-from training_worker.prove.synthesis.endpoint.settings import Settings, describe_setting, variable
-from training_worker.prove.synthesis.recipes import PLANS, by_kind
+from training_worker.datasets.recipes import PLANS, by_kind
+from training_worker.endpoint.settings import Settings, describe_setting, variable
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -160,7 +160,7 @@ def test_every_link_to_a_file_leads_somewhere():
 
 def test_the_option_table_equals_the_programs_options():
     pytest.importorskip("torch", reason="the pipeline needs the trainer's packages")
-    from training_worker.pipeline import Options, option_parser
+    from training_worker.experiments.pipeline import Options, option_parser
 
     table = dict(re.findall(r"^\| `--([\w-]+)` \|([^|]*)\|", (ROOT / "docs" / "pipeline.md").read_text(), re.M))
     actions = {a.option_strings[0].removeprefix("--"): a for a in option_parser()._actions if a.dest != "help"}

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 from prove_web.experiments.metric_series import MOST
-from training_worker.prove.metrics import HELD_OUT, METRICS, table
+from training_worker.monitoring.metrics import HELD_OUT, METRICS, table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
 
 
 def test_the_table_of_metrics_equals_the_codes() -> None:
-    assert table() in PAGE, "write it anew: .venv/bin/python -m training_worker.prove.metrics"
+    assert table() in PAGE, "write it anew: .venv/bin/python -m training_worker.monitoring.metrics"
 
 
 def test_a_metric_has_one_name_one_formula_and_a_word_on_what_is_healthy() -> None:

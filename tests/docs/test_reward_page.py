@@ -4,10 +4,10 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from training_worker.prove.reward import PAPER, PRESETS, RewardConfig
-from training_worker.prove.reward.config import FORMS
-from training_worker.prove.reward.presets import SAYS
-from training_worker.prove.reward.prove_reward import COMPONENTS
+from training_worker.reward import PAPER, PRESETS, RewardConfig
+from training_worker.reward.config import FORMS
+from training_worker.reward.presets import SAYS
+from training_worker.reward.prove_reward import COMPONENTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reward.md").read_text("utf-8")
 

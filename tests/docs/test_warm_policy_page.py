@@ -3,16 +3,16 @@
 import json
 from pathlib import Path
 
-from training_worker.warm import UNSEEN_SERVERS, UNSEEN_TOOLS
+from training_worker.core.models import SHIPPED
+from training_worker.core.warm import UNSEEN_SERVERS, UNSEEN_TOOLS
 
 ROOT = Path(__file__).parents[2]
-WARM = ROOT / "training_worker" / "trainer" / "warm"
 
 
 def test_the_page_has_the_figures_of_the_card() -> None:
-    page, card = (ROOT / "docs" / "warm-policy.md").read_text("utf-8"), json.loads((WARM / "card.json").read_text())
-    vocabulary = len(json.loads((WARM / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
-    megabytes = (WARM / "model.safetensors").stat().st_size / 1e6
+    page, card = (ROOT / "docs" / "warm-policy.md").read_text("utf-8"), json.loads((SHIPPED / "card.json").read_text())
+    vocabulary = len(json.loads((SHIPPED / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
+    megabytes = (SHIPPED / "model.safetensors").stat().st_size / 1e6
     sampled, greedy = (card["evaluation"]["end"][mode] for mode in ("sampled", "greedy"))
     quarters = [f"{100 * card['evaluation'][at]['greedy']['success']:.0f}%" for at in ("1", "2", "3", "end")]
     figures = [

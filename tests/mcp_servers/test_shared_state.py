@@ -12,6 +12,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import _lru_cache_wrapper
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -19,7 +20,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 import mcp_servers
-import training_worker.prove
 from mcp_servers.kit import Server, Tool
 
 CONTAINERS = (list, dict, set)
@@ -32,25 +32,30 @@ CONSTANTS_OF = {  # the modules whose objects do not change, but for the contain
     *{"types", "typing", "typing_extensions", "json.decoder", "pyarrow.lib", "_collections", "_thread"},
 }
 SET_UP_AT_IMPORT = (Server, Tool)  # by decorators; later they only fill properties, which come out the same every time
+PLAIN = (
+    *("core", "chat", "graph", "dataflow", "reward", "environment", "endpoint", "synthesis", "datasets"),
+    *("store", "monitoring", "evaluation"),
+)  # the folders of the engine without torch and without a queue
 ALLOWED = {
     "mcp_servers.kit.state.adapter": "pydantic's adapters are not changed once they are built",
     "mcp_servers.kit.state.table_types": "types by name",
     "mcp_servers.kit.random_walk.fields_of": "types by name",
     "mcp_servers.testing.phrases.hints": "types by name",
-    "training_worker.prove.result_schema.hints": "types by name",
-    "training_worker.prove.result_schema.parts_with_ids": "types by name",
+    "training_worker.graph.result_schema.hints": "types by name",
+    "training_worker.graph.result_schema.parts_with_ids": "types by name",
     "mcp_servers.fake_text.GENERATOR": "each thread has its own",
     "mcp_servers.maps.engine.network": "frozen by networkx.freeze",
-    "training_worker.prove.reward.provenance.in_schema": "a frozenset, of JSON scalars",
-    "training_worker.prove.edge_probe.laboratory": "its world is forked before a call; its context is read",
-    "training_worker.prove.event_data.as_tuple": "a validator of pydantic's, around a function",
-    "training_worker.prove.schemas.imported_schema": "JSON to be read, like the schemas of the tools themselves",
-    "training_worker.prove.schemas.tool_schema": "JSON to be read, like the schemas of the tools themselves",
-    "training_worker.prove.synthesis.sampler.context_of": "read by `contexts`, which puts new dicts together",
-    "training_worker.prove.synthesis.teachers.endpoint": "an Endpoint has a lock of its own",
-    "training_worker.prove.trajectory.adapter": "pydantic's adapters are not changed once they are built",
-    "training_worker.prove.synthesis.worker_pool.draws": "set once, by the initializer of a worker process",
-    "training_worker.prove.benchmarks.tau2.inside.litellm_stub.sys.modules": "set once, in a child process of its own",
+    "training_worker.reward.provenance.in_schema": "a frozenset, of JSON scalars",
+    "training_worker.graph.edge_probe.laboratory": "its world is forked before a call; its context is read",
+    "training_worker.monitoring.event_data.as_tuple": "a validator of pydantic's, around a function",
+    "training_worker.chat.schemas.imported_schema": "JSON to be read, like the schemas of the tools themselves",
+    "training_worker.chat.schemas.tool_schema": "JSON to be read, like the schemas of the tools themselves",
+    "training_worker.graph.sampler.context_of": "read by `contexts`, which puts new dicts together",
+    "training_worker.synthesis.teachers.endpoint": "an Endpoint has a lock of its own",
+    "training_worker.core.trajectory.adapter": "pydantic's adapters are not changed once they are built",
+    "training_worker.core.sandbox.inside": "set once, in a child process of its own",
+    "training_worker.synthesis.worker_pool.draws": "set once, by the initializer of a worker process",
+    "training_worker.evaluation.tau2.inside.litellm_stub.sys.modules": "set once, in a child process of its own",
 }
 
 
@@ -161,7 +166,7 @@ def value_of(name: str, module: ModuleType) -> Any:
 
 
 def test_modules_share_nothing_between_threads_that_changes() -> None:
-    packages = (mcp_servers, training_worker.prove)
+    packages = (mcp_servers, *(import_module(f"training_worker.{name}") for name in PLAIN))
     found = {name for package in packages for module in modules(package) for name in shared_state(module)}
     assert sorted(found ^ set(ALLOWED)) == []
 

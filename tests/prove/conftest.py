@@ -10,9 +10,9 @@ import pytest
 
 from mcp_servers.catalogue import fingerprint
 from tests.prove.known import SERVERS, known_examples, known_graph
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.synthesis.manifest import DrawCounts
-from training_worker.prove.trajectory import Example, ToolCall
+from training_worker.core.trajectory import Example, ToolCall
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.manifest import DrawCounts
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,11 @@ from pathlib import Path
 import networkx as nx
 
 from mcp_servers.catalogue import SERVERS as EVERY
-from tests.sharing import GRAPH, SYNTHESIS, cached_folder
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.trajectory import Example, Split, dumps, loads, read_lines, write_lines
+from tests.sharing import CODE, GRAPH, cached_folder
+from training_worker.core.trajectory import Example, Split, dumps, loads, read_lines, write_lines
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import TINY
 
 NAMES = ("banking", "calendar", "email")
 RECIPE = Recipe(knobs=replace(TINY, recovery=0.0))
@@ -42,7 +42,7 @@ def known_graph() -> nx.DiGraph:
 
 def cached_examples(name: str, test: str, make: Callable[[], Iterable[Example]]) -> list[Example]:
     """Return what `make` of this test file gives; it is called again when the file, a server or the engine changes."""
-    with cached_folder(f"examples-{name}", (*SYNTHESIS, test)) as folder:
+    with cached_folder(f"examples-{name}", (*CODE, test)) as folder:
         if not (path := folder / "examples.jsonl").exists():
             write_lines(path, make())
         return list(read_lines(Example, path))
@@ -51,7 +51,7 @@ def cached_examples(name: str, test: str, make: Callable[[], Iterable[Example]])
 @cache
 def example_block(block: int, split: Split) -> list[Example | None]:
     """Return what a recipe without failures makes of a block of indices, cached until their sources change."""
-    with cached_folder(f"known-{split}-{block}", (*SYNTHESIS, __file__)) as folder:
+    with cached_folder(f"known-{split}-{block}", (*CODE, __file__)) as folder:
         if not (path := folder / "examples.jsonl").exists():
             drawn = [make(block * BLOCK + at, split, known_graph(), RECIPE)[0] for at in range(BLOCK)]
             path.write_text("\n".join(dumps(example) if example else "" for example in drawn), "utf-8")

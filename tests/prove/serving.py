@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from training_worker.prove.synthesis.endpoint import Settings
+from training_worker.endpoint import Settings
 
 MODEL = "scripted"
 RequestBody = dict[str, Any]

@@ -9,9 +9,10 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.alerts.patterns import patterns
-from training_worker.prove.alerts.presets import PATTERNS, PRESETS
-from training_worker.prove.alerts.rule_engine import (
+from training_worker.core.trajectory import ExecutedCall, Reward, Rollout, ToolCall, WorldRef
+from training_worker.monitoring.alerts.patterns import patterns
+from training_worker.monitoring.alerts.presets import PATTERNS, PRESETS
+from training_worker.monitoring.alerts.rule_engine import (
     Aggregate,
     Comparison,
     Condition,
@@ -19,8 +20,7 @@ from training_worker.prove.alerts.rule_engine import (
     measure_overfitting,
     score_steps,
 )
-from training_worker.prove.metrics import BY_NAME
-from training_worker.prove.trajectory import ExecutedCall, Reward, Rollout, ToolCall, WorldRef
+from training_worker.monitoring.metrics import BY_NAME
 
 numbers = st.floats(-4, 4).map(lambda value: round(value, 3))
 curves = st.lists(st.one_of(numbers, numbers, st.none()), max_size=40).map(lambda values: list(enumerate(values, 1)))

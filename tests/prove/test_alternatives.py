@@ -11,28 +11,19 @@ import pytest
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
 from tests.prove.known import cached_examples, graph_of, known_graph
-from training_worker.prove.benchmarks.worlds.scorer import SUCCESS, judge_rollout
-from training_worker.prove.provenance import single
-from training_worker.prove.reward import PRESETS, reward_of, score
-from training_worker.prove.reward.success import is_accepted, is_success
-from training_worker.prove.rollout import Attempt, demonstration, oracle
-from training_worker.prove.synthesis import alternatives
-from training_worker.prove.synthesis.alternatives import find_alternatives, find_taken, is_covered, swap
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.edits import apply_edits, as_it_is
-from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.resolver import list_unresolved_values
-from training_worker.prove.synthesis.validate import Rejected, validate
-from training_worker.prove.trajectory import (
-    Alternative,
-    Example,
-    ExecutedCall,
-    Rollout,
-    Step,
-    ToolCall,
-    WorldRef,
-    dumps,
-)
+from training_worker.core.trajectory import Alternative, Example, ExecutedCall, Rollout, Step, ToolCall, WorldRef, dumps
+from training_worker.dataflow.provenance import single
+from training_worker.dataflow.resolver import list_unresolved_values
+from training_worker.datasets.edits import apply_edits, as_it_is
+from training_worker.environment.episode import Attempt, demonstration, oracle
+from training_worker.evaluation.worlds.scorer import SUCCESS, judge_rollout
+from training_worker.reward import PRESETS, reward_of, score
+from training_worker.reward.success import is_accepted, is_success
+from training_worker.synthesis import alternatives
+from training_worker.synthesis.alternatives import find_alternatives, find_taken, is_covered, swap
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import PAPER
+from training_worker.synthesis.validate import Rejected, validate
 
 SEED = 5
 RECIPE = Recipe(knobs=PAPER)

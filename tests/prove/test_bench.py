@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from training_worker.bench import rollouts
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
 
 
 @pytest.mark.parametrize(("count", "together"), [(5, 1), (10, 2)])

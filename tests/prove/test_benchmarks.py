@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 
 from prove_web.experiments.management.commands.evaluate import Command
 from tests.prove.serving import Serve
-from training_worker.prove.benchmarks import results_text
-from training_worker.prove.benchmarks.compare import NotComparable, compare_shared_tasks, mcnemar, require_comparable
-from training_worker.prove.benchmarks.environment import NotInstalled, find_interpreter
-from training_worker.prove.benchmarks.intervals import estimate_score, mean, wilson
-from training_worker.prove.benchmarks.policies import endpoint_policy
-from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, select_items
-from training_worker.prove.benchmarks.report import pass_hat
-from training_worker.prove.benchmarks.results import ITEMS, REPORT, Results, ResultsTaken, folder_of, results_in
-from training_worker.prove.benchmarks.runner import IN_A_ROW, evaluate
-from training_worker.prove.chat import ScriptedModel, parse_calls
-from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.trajectory import Message, Rollout, ToolCall, UnreadableData
+from training_worker.chat.protocol import ScriptedModel, parse_calls
+from training_worker.core.trajectory import Message, Rollout, ToolCall, UnreadableData
+from training_worker.endpoint import Endpoint
+from training_worker.evaluation import results_text
+from training_worker.evaluation.compare import NotComparable, compare_shared_tasks, mcnemar, require_comparable
+from training_worker.evaluation.environment import NotInstalled, find_interpreter
+from training_worker.evaluation.intervals import estimate_score, mean, wilson
+from training_worker.evaluation.policies import endpoint_policy
+from training_worker.evaluation.protocol import Item, NotRun, Policy, Result, identity_of, select_items
+from training_worker.evaluation.report import pass_hat
+from training_worker.evaluation.results import ITEMS, REPORT, Results, ResultsTaken, folder_of, results_in
+from training_worker.evaluation.runner import IN_A_ROW, evaluate
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,15 +12,15 @@ import pytest
 
 from mcp_servers.catalogue import TOOLS
 from tests.prove.known import NAMES
-from training_worker.prove.benchmarks.behaviour.benchmark import CATEGORIES, SUITE, Behaviours, Persistent, behaviours
-from training_worker.prove.benchmarks.behaviour.error_recovery import AWAY
-from training_worker.prove.benchmarks.behaviour.injected_text import PHRASINGS, PlantedWorld
-from training_worker.prove.benchmarks.policies import silent
-from training_worker.prove.benchmarks.protocol import Item, Policy, Result, Style
-from training_worker.prove.chat import ChatModel, ScriptedModel, write_calls
-from training_worker.prove.rollout import demonstration
-from training_worker.prove.synthesis.validate import require_valid
-from training_worker.prove.trajectory import Example, Message, ToolCall
+from training_worker.chat.protocol import ChatModel, ScriptedModel, write_calls
+from training_worker.core.trajectory import Example, Message, ToolCall
+from training_worker.environment.episode import demonstration
+from training_worker.evaluation.behaviour.benchmark import CATEGORIES, SUITE, Behaviours, Persistent, behaviours
+from training_worker.evaluation.behaviour.error_recovery import AWAY
+from training_worker.evaluation.behaviour.injected_text import PHRASINGS, PlantedWorld
+from training_worker.evaluation.policies import silent
+from training_worker.evaluation.protocol import Item, Policy, Result, Style
+from training_worker.synthesis.validate import require_valid
 
 ROOT = Path(__file__).parents[2]
 COUNT = 4
@@ -214,9 +214,9 @@ def test_what_is_planted_is_read_is_possible_and_is_offered(suite: Behaviours) -
 
 
 def test_the_phrasings_are_several(graphs: Path) -> None:
-    from training_worker.prove.benchmarks.behaviour.case_factory import cases
-    from training_worker.prove.benchmarks.behaviour.injection import INJECTION
-    from training_worker.prove.benchmarks.worlds.options import making_of
+    from training_worker.evaluation.behaviour.case_factory import cases
+    from training_worker.evaluation.behaviour.injection import INJECTION
+    from training_worker.evaluation.worlds.options import making_of
 
     catches = [case.catch for case in cases(INJECTION, making_of({**OPTIONS, "count": "16"}), graphs, 6).values()]
     used = {phrase for phrase in PHRASINGS if any(phrase.split("{")[0].strip() in catch for catch in catches)}

@@ -18,18 +18,18 @@ import pytest
 from starlette.responses import JSONResponse
 
 from tests.prove.serving import MODEL, RequestBody, Serve
-from training_worker.prove.benchmarks.bfcl.benchmark import Bfcl
-from training_worker.prove.benchmarks.bfcl.examples import base_examples
-from training_worker.prove.benchmarks.environment import BFCL, NotInstalled, find_interpreter
-from training_worker.prove.benchmarks.policies import endpoint_policy, silent
-from training_worker.prove.benchmarks.protocol import Item, Policy, Style, identity_of, select_items
-from training_worker.prove.benchmarks.report import Report
-from training_worker.prove.benchmarks.results import REPORT, Results, results_in
-from training_worker.prove.benchmarks.runner import evaluate
-from training_worker.prove.chat import ScriptedModel, write_calls
-from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.synthesis.quality import ROWS, measure
-from training_worker.prove.trajectory import ToolCall
+from training_worker.chat.protocol import ScriptedModel, write_calls
+from training_worker.core.trajectory import ToolCall
+from training_worker.dataflow.quality import ROWS, measure
+from training_worker.endpoint import Endpoint
+from training_worker.evaluation.bfcl.benchmark import Bfcl
+from training_worker.evaluation.bfcl.examples import base_examples
+from training_worker.evaluation.environment import BFCL, NotInstalled, find_interpreter
+from training_worker.evaluation.policies import endpoint_policy, silent
+from training_worker.evaluation.protocol import Item, Policy, Style, identity_of, select_items
+from training_worker.evaluation.report import Report
+from training_worker.evaluation.results import REPORT, Results, results_in
+from training_worker.evaluation.runner import evaluate
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = Path(os.environ.get("PROVE_BENCHMARKS", ROOT / "data" / "benchmarks")) / "bfcl-env"

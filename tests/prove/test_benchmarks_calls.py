@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.benchmarks.bfcl.conversation import Conversation
-from training_worker.prove.benchmarks.bfcl.entries import Entry
-from training_worker.prove.benchmarks.bfcl.inside.calls import NOTHING, format_python_call
-from training_worker.prove.benchmarks.bfcl.inside.notation import read_calls
-from training_worker.prove.benchmarks.policies import silent
-from training_worker.prove.benchmarks.protocol import Policy
-from training_worker.prove.benchmarks.tau2.conversation import Part
-from training_worker.prove.benchmarks.teval.parser import answer_in
-from training_worker.prove.chat import write_calls
-from training_worker.prove.trajectory import ToolCall
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import ToolCall
+from training_worker.evaluation.bfcl.conversation import Conversation
+from training_worker.evaluation.bfcl.entries import Entry
+from training_worker.evaluation.bfcl.inside.calls import NOTHING, format_python_call
+from training_worker.evaluation.bfcl.inside.notation import read_calls
+from training_worker.evaluation.policies import silent
+from training_worker.evaluation.protocol import Policy
+from training_worker.evaluation.tau2.conversation import Part
+from training_worker.evaluation.teval.parser import answer_in
 
 ROOT = Path(__file__).parents[2]
 NAMES = {"cd", "post_tweet", "__import__", "eval(x)", "a.b"}  # even if such names were documented
@@ -116,7 +116,7 @@ def test_no_number_of_calls_makes_an_answer_malformed() -> None:
 
 TRIES = """
 import json, os, socket, subprocess
-from training_worker.prove.benchmarks.confined.confine import confine
+from training_worker.evaluation.confined.confine import confine
 confine()
 tried = {
     "system": lambda: os.system("true"), "run": lambda: subprocess.run(["true"]), "fork": os.fork,

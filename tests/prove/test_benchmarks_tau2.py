@@ -19,23 +19,23 @@ from hypothesis import strategies as st
 from starlette.responses import JSONResponse, Response
 
 from tests.prove.serving import MODEL, RequestBody, Serve
-from training_worker.prove.benchmarks.confined.rpc_client import ChildFailed
-from training_worker.prove.benchmarks.environment import TAU2, NotInstalled, find_interpreter
-from training_worker.prove.benchmarks.policies import endpoint_policy
-from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, Result, identity_of, select_items
-from training_worker.prove.benchmarks.registry import NotKnown, get_benchmark_spec, open_benchmark
-from training_worker.prove.benchmarks.report import Report
-from training_worker.prove.benchmarks.request import SILENT, have_done
-from training_worker.prove.benchmarks.request import EvaluationRequest as Evaluation
-from training_worker.prove.benchmarks.results import Results, results_in
-from training_worker.prove.benchmarks.runner import evaluate
-from training_worker.prove.benchmarks.tau2.benchmark import Tau2
-from training_worker.prove.benchmarks.tau2.inside.arithmetic import evaluate_expression
-from training_worker.prove.benchmarks.tau2.suite import Task, script
-from training_worker.prove.benchmarks.tau2.user import TRIES, user_endpoint
-from training_worker.prove.chat import ScriptedModel, parse_calls, write_calls
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
-from training_worker.prove.trajectory import ToolCall
+from training_worker.chat.protocol import ScriptedModel, parse_calls, write_calls
+from training_worker.core.trajectory import ToolCall
+from training_worker.endpoint import Endpoint, EndpointFailed
+from training_worker.evaluation.confined.rpc_client import ChildFailed
+from training_worker.evaluation.environment import TAU2, NotInstalled, find_interpreter
+from training_worker.evaluation.policies import endpoint_policy
+from training_worker.evaluation.protocol import Item, OutOfRoom, Policy, Result, identity_of, select_items
+from training_worker.evaluation.registry import NotKnown, get_benchmark_spec, open_benchmark
+from training_worker.evaluation.report import Report
+from training_worker.evaluation.request import SILENT, have_done
+from training_worker.evaluation.request import EvaluationRequest as Evaluation
+from training_worker.evaluation.results import Results, results_in
+from training_worker.evaluation.runner import evaluate
+from training_worker.evaluation.tau2.benchmark import Tau2
+from training_worker.evaluation.tau2.inside.arithmetic import evaluate_expression
+from training_worker.evaluation.tau2.suite import Task, script
+from training_worker.evaluation.tau2.user import TRIES, user_endpoint
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = Path(os.environ.get("PROVE_BENCHMARKS", ROOT / "data" / "benchmarks")) / "tau2-env"

@@ -14,21 +14,21 @@ import pytest
 from tests.prove.sentences import tiny_sentences
 from tests.prove.serving import Serve
 from tests.prove.teval_files import FILES, NOT_EMBEDDED, written
-from training_worker.prove.benchmarks import results_text
-from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
-from training_worker.prove.benchmarks.environment import NotInstalled
-from training_worker.prove.benchmarks.policies import endpoint_policy, silent
-from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, identity_of, select_items
-from training_worker.prove.benchmarks.registry import open_benchmark
-from training_worker.prove.benchmarks.report import Report
-from training_worker.prove.benchmarks.request import EvaluationRequest, have_done
-from training_worker.prove.benchmarks.results import Results, results_in
-from training_worker.prove.benchmarks.runner import evaluate
-from training_worker.prove.benchmarks.teval.benchmark import Teval
-from training_worker.prove.benchmarks.teval.entries import CATEGORIES, DIMENSIONS
-from training_worker.prove.chat import ChatModel, ScriptedModel
-from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.trajectory import Message, UnreadableData
+from training_worker.chat.protocol import ChatModel, ScriptedModel
+from training_worker.core.trajectory import Message, UnreadableData
+from training_worker.endpoint import Endpoint
+from training_worker.evaluation import results_text
+from training_worker.evaluation.compare import NotComparable, require_comparable
+from training_worker.evaluation.environment import NotInstalled
+from training_worker.evaluation.policies import endpoint_policy, silent
+from training_worker.evaluation.protocol import Item, OutOfRoom, Policy, identity_of, select_items
+from training_worker.evaluation.registry import open_benchmark
+from training_worker.evaluation.report import Report
+from training_worker.evaluation.request import EvaluationRequest, have_done
+from training_worker.evaluation.results import Results, results_in
+from training_worker.evaluation.runner import evaluate
+from training_worker.evaluation.teval.benchmark import Teval
+from training_worker.evaluation.teval.entries import CATEGORIES, DIMENSIONS
 
 TINY = "reason_str_v2.json"
 

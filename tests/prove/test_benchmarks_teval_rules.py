@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prove.teval_files import APIS, CALL, KEYS, LAST, MARKS, PLAN, STEP
-from training_worker.prove.benchmarks.teval import instruct, plan, review, step
-from training_worker.prove.benchmarks.teval.entries import CATEGORIES, Entry
-from training_worker.prove.benchmarks.teval.instruct import call_in_text
-from training_worker.prove.benchmarks.teval.parser import Unreadable, answer_in, value_in
-from training_worker.prove.benchmarks.teval.plan import first_named
-from training_worker.prove.benchmarks.teval.plan_similarity import THRESHOLD, longest_increasing, pair_by_similarity
-from training_worker.prove.benchmarks.teval.score import Rules, Verdict
-from training_worker.prove.trajectory import Json
+from training_worker.core.trajectory import Json
+from training_worker.evaluation.teval import instruct, plan, review, step
+from training_worker.evaluation.teval.entries import CATEGORIES, Entry
+from training_worker.evaluation.teval.instruct import call_in_text
+from training_worker.evaluation.teval.parser import Unreadable, answer_in, value_in
+from training_worker.evaluation.teval.plan import first_named
+from training_worker.evaluation.teval.plan_similarity import THRESHOLD, longest_increasing, pair_by_similarity
+from training_worker.evaluation.teval.score import Rules, Verdict
 
 RULES: dict[str, Rules] = {
     "instruct": instruct,

@@ -18,9 +18,14 @@ from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
 from mcp_servers.world import Arguments, World
 from tests.prove.known import NAMES
 from tests.prove.serving import Serve
-from training_worker.prove.benchmarks import results_text
-from training_worker.prove.benchmarks.policies import endpoint_policy, silent
-from training_worker.prove.benchmarks.protocol import (
+from training_worker.chat.protocol import ScriptedModel, write_calls
+from training_worker.core.trajectory import Example, Message, ToolCall, dumps, loads
+from training_worker.dataflow.leakage import identifiers
+from training_worker.endpoint import Endpoint
+from training_worker.environment.episode import demonstration
+from training_worker.evaluation import results_text
+from training_worker.evaluation.policies import endpoint_policy, silent
+from training_worker.evaluation.protocol import (
     Item,
     NotRun,
     OutOfRoom,
@@ -30,19 +35,14 @@ from training_worker.prove.benchmarks.protocol import (
     identity_of,
     select_items,
 )
-from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, open_benchmark
-from training_worker.prove.benchmarks.report import Report
-from training_worker.prove.benchmarks.results import Results
-from training_worker.prove.benchmarks.runner import evaluate
-from training_worker.prove.benchmarks.worlds.benchmark import Conversations, worlds
-from training_worker.prove.benchmarks.worlds.episode import attempt_of, result_of
-from training_worker.prove.benchmarks.worlds.generalisation import HELD_OUT, SEEN, generalisation
-from training_worker.prove.benchmarks.worlds.task_sampler import ABSTENTION, server_of
-from training_worker.prove.chat import ScriptedModel, write_calls
-from training_worker.prove.leakage import identifiers
-from training_worker.prove.rollout import demonstration
-from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.trajectory import Example, Message, ToolCall, dumps, loads
+from training_worker.evaluation.registry import KNOWN, NotKnown, open_benchmark
+from training_worker.evaluation.report import Report
+from training_worker.evaluation.results import Results
+from training_worker.evaluation.runner import evaluate
+from training_worker.evaluation.worlds.benchmark import Conversations, worlds
+from training_worker.evaluation.worlds.episode import attempt_of, result_of
+from training_worker.evaluation.worlds.generalisation import HELD_OUT, SEEN, generalisation
+from training_worker.evaluation.worlds.task_sampler import ABSTENTION, server_of
 
 ROOT = Path(__file__).parents[2]
 COUNT = 4
@@ -106,7 +106,7 @@ def test_the_report_has_goal_success_and_acts_beside_the_score(benchmark: Conver
 MAKE = """
 import json, sys
 from pathlib import Path
-from training_worker.prove.benchmarks.worlds.benchmark import worlds
+from training_worker.evaluation.worlds.benchmark import worlds
 print(worlds(json.loads(sys.argv[2]), Path(sys.argv[1])).version)
 """
 

@@ -12,11 +12,11 @@ import pytest
 
 from mcp_servers.external import External
 from mcp_servers.kit import Reply, ServerFailed
-from training_worker.prove.importers import external_replay
-from training_worker.prove.importers.formats import FORMATS, load, make
-from training_worker.prove.rollout import Attempt, NotCertified, NotLive
-from training_worker.prove.synthesis.replay import verify
-from training_worker.prove.trajectory import Example, Step, ToolCall, dumps, loads
+from training_worker.core.trajectory import Example, Step, ToolCall, dumps, loads
+from training_worker.datasets.importers import external_replay
+from training_worker.datasets.importers.formats import FORMATS, load, make
+from training_worker.datasets.replay import verify
+from training_worker.environment.episode import Attempt, NotCertified, NotLive
 
 SERVER = """
 import json, os, sys

@@ -7,12 +7,12 @@ from itertools import pairwise
 import networkx as nx
 import pytest
 
+from training_worker.graph.dependency_graph import restrict_to_chain
 from training_worker.jobs.dataset import build_chain_graph
 from training_worker.jobs.job_context import JobRefusedError
-from training_worker.prove.graph import restrict_to_chain
-from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.dataset import synthesize
-from training_worker.prove.synthesis.knobs import TINY
+from training_worker.synthesis.conversation import Recipe
+from training_worker.synthesis.dataset import synthesize
+from training_worker.synthesis.knobs import TINY
 
 CHAIN = ("list_accounts", "schedule_payment", "cancel_scheduled_payment")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.chat import MAX_DEPTH, ScriptedModel, depth, parse_calls, write_calls
-from training_worker.prove.trajectory import ToolCall
+from training_worker.chat.protocol import MAX_DEPTH, ScriptedModel, depth, parse_calls, write_calls
+from training_worker.core.trajectory import ToolCall
 
 MALFORMED = ToolCall("", None)
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(

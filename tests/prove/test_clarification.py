@@ -19,26 +19,26 @@ import pytest
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from tests.prove.known import cached_examples
-from training_worker.prove.chat import write_calls
-from training_worker.prove.export.lines import jsonl, openai
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.importers.studio_export import BadRow, check_replay, read
-from training_worker.prove.messages import ARRIVED, chat_messages, user_message
-from training_worker.prove.rollout import Attempt, Prompt, demonstration, oracle
-from training_worker.prove.synthesis.clarification import can_leave_out, draw_sort, has_default, split
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.decline_proof import EXHAUSTED, SERVED
-from training_worker.prove.synthesis.drift import rerun
-from training_worker.prove.synthesis.edits import apply_edits, as_it_is
-from training_worker.prove.synthesis.goals import Plan, PlannedCall, Wish
-from training_worker.prove.synthesis.knobs import PAPER, Sort
-from training_worker.prove.synthesis.manifest import DrawCounts, part
-from training_worker.prove.synthesis.replay import drift_of, unusable
-from training_worker.prove.synthesis.replies import DECLINES
-from training_worker.prove.synthesis.resolver import list_unresolved_values
-from training_worker.prove.synthesis.tool_results import ToolResult
-from training_worker.prove.synthesis.validate import Rejected
-from training_worker.prove.trajectory import Act, Arrival, Example, dumps, loads
+from training_worker.chat.messages import ARRIVED, chat_messages, user_message
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Act, Arrival, Example, dumps, loads
+from training_worker.dataflow.resolver import list_unresolved_values
+from training_worker.datasets.drift import rerun
+from training_worker.datasets.edits import apply_edits, as_it_is
+from training_worker.datasets.export.lines import jsonl, openai
+from training_worker.datasets.importers.studio_export import BadRow, check_replay, read
+from training_worker.datasets.manifest import DrawCounts, part
+from training_worker.datasets.replay import drift_of, unusable
+from training_worker.environment.episode import Attempt, Prompt, demonstration, oracle
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.clarification import can_leave_out, draw_sort, has_default, split
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.decline_proof import EXHAUSTED, SERVED
+from training_worker.synthesis.goals import Plan, PlannedCall, Wish
+from training_worker.synthesis.knobs import PAPER, Sort
+from training_worker.synthesis.replies import DECLINES
+from training_worker.synthesis.tool_results import ToolResult
+from training_worker.synthesis.validate import Rejected
 
 SORTS: tuple[Sort, ...] = get_args(Sort)
 COUNTS = {"asked": 6, "looked_up": 6, "default": 6, "arrives": 10, "declined": 6, "partly": 8}
@@ -46,9 +46,9 @@ ENDS = {"asked": "ask", "arrives": "decline", "declined": "decline", "partly": "
 AGAIN = """
 import sys
 from tests.prove.test_clarification import examples_of
-from training_worker.prove.graph import load_or_build
+from training_worker.graph.dependency_graph import load_or_build
 from pathlib import Path
-from training_worker.prove.trajectory import dumps
+from training_worker.core.trajectory import dumps
 print(*map(dumps, examples_of(load_or_build(Path(sys.argv[1])), "arrives", 2)), sep="\\n")
 """
 

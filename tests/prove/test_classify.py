@@ -12,10 +12,10 @@ import pytest
 
 from mcp_servers.catalogue import SERVERS
 from tests.prove.serving import Answering, RequestBody, Serve
-from training_worker.prove.graph import build
-from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.synthesis.graph_agreement import KINDS, Difference, OfKind, compare, proven
-from training_worker.prove.synthesis.llm_graph import Dependency, Pair, classify, question
+from training_worker.endpoint import Endpoint
+from training_worker.graph.dependency_graph import build
+from training_worker.synthesis.graph_agreement import KINDS, Difference, OfKind, compare, proven
+from training_worker.synthesis.llm_graph import Dependency, Pair, classify, question
 
 SERVER = "video_meeting"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.synthesis.compare import commonest, distinct, mask_first_turn
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets.compare import commonest, distinct, mask_first_turn
 
 WORDS = st.lists(st.sampled_from("open close the a door window please now".split()), min_size=4, max_size=12)
 

@@ -19,16 +19,16 @@ from mcp_servers.kit.phrases import load_scenarios
 from mcp_servers.world import World
 from tests.prove.known import cached_examples
 from tests.prove.test_resolver import example as converse
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis.answer_numbers import unproven_numbers
-from training_worker.prove.synthesis.comparisons import measures
-from training_worker.prove.synthesis.conversation import make
-from training_worker.prove.synthesis.corrections import FRAMES, another_day, another_number
-from training_worker.prove.synthesis.decline_proof import effect
-from training_worker.prove.synthesis.quality import fed_edges
-from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.synthesis.resolver import Mention, Origin, find_winners, list_unresolved_values, resolve
-from training_worker.prove.trajectory import Example, Step, dumps
+from training_worker.core.trajectory import Example, Step, dumps
+from training_worker.dataflow.quality import fed_edges
+from training_worker.dataflow.resolver import Mention, Origin, find_winners, list_unresolved_values, resolve
+from training_worker.datasets.recipes import PLANS
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.answer_numbers import unproven_numbers
+from training_worker.synthesis.comparisons import measures
+from training_worker.synthesis.conversation import make
+from training_worker.synthesis.corrections import FRAMES, another_day, another_number
+from training_worker.synthesis.decline_proof import effect
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPE = replace(PLANS["1k"].recipe, worlds=4)
@@ -225,9 +225,9 @@ def test_another_day_lies_ahead_and_keeps_its_time() -> None:
 
 PROGRAM = """
 from pathlib import Path
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis.conversation import make
-from training_worker.prove.trajectory import dumps
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.conversation import make
+from training_worker.core.trajectory import dumps
 from tests.prove.test_comparisons import MEASURING, RECIPE
 graph = load_or_build(Path(__import__("sys").argv[1]))
 for at, name in enumerate(MEASURING[:6]):

@@ -15,14 +15,14 @@ from django.core.management.base import CommandError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training_worker.core.trajectory import Example
+from training_worker.datasets import dataset_folder
+from training_worker.evaluation.contamination import LONG, OURS, Hit, Screen, check, grams, words_of
+from training_worker.evaluation.registry import KNOWN, BenchmarkSpec
 from training_worker.jobs import dataset_import
 from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolWriter, spool_path
-from training_worker.prove.benchmarks.contamination import LONG, OURS, Hit, Screen, check, grams, words_of
-from training_worker.prove.benchmarks.registry import KNOWN, BenchmarkSpec
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import Example
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 SAID = "Please move the quarterly report from the drafts folder into the archive and rename it"
 TEXTS = {"theirs": [("task-1", SAID), ("task-2", "Book me a seat on the first flight to Oslo tomorrow.")]}

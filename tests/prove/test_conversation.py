@@ -6,11 +6,11 @@ import networkx as nx
 import pytest
 
 from tests.prove.known import RECIPE, TOOLS
-from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.synthesis.validate import validate
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.environment.episode import oracle
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import TINY
+from training_worker.synthesis.validate import validate
 
 
 def test_every_example_is_valid_and_its_oracle_scores_the_most_there_is(examples: tuple[Example, ...]) -> None:

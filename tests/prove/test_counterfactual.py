@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.prove.known import known_examples
-from training_worker.prove.chat import write_calls
-from training_worker.prove.counterfactual import Edit, counterfactual, rerun
-from training_worker.prove.formats import LLAMA3
-from training_worker.prove.rollout import Attempt, Limits, oracle
-from training_worker.prove.trajectory import Example, Rollout, ToolCall
+from training_worker.chat.formats import LLAMA3
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, Rollout, ToolCall
+from training_worker.environment.counterfactual import Edit, counterfactual, rerun
+from training_worker.environment.episode import Attempt, Limits, oracle
 
 
 def examples() -> tuple[Example, ...]:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.curation.dataset_split import BY, divide, hash_to_fraction
-from training_worker.prove.curation.files import write_streamed
-from training_worker.prove.curation.items import Item, contents_of, flag_leaks, item_of
-from training_worker.prove.curation.mixture import counts, mix
-from training_worker.prove.curation.rollout_dataset import DatasetRollout, messages_of
-from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.dataset_split import BY, divide, hash_to_fraction
+from training_worker.datasets.files import write_streamed
+from training_worker.datasets.items import Item, contents_of, flag_leaks, item_of
+from training_worker.datasets.mixture import counts, mix
+from training_worker.datasets.rollout_dataset import DatasetRollout, messages_of
+from training_worker.environment.episode import oracle
 
 words = st.text("abcdefgh", min_size=1, max_size=2)
 items = st.lists(

@@ -10,11 +10,11 @@ import pytest
 
 from mcp_servers.kit.rng import is_held_out_seed
 from tests.prove.known import RECIPE
-from training_worker.prove.leakage import EMAIL, ID, NAME, identifiers
-from training_worker.prove.synthesis.__main__ import main
-from training_worker.prove.synthesis.dataset import Report, synthesize
-from training_worker.prove.synthesis.dedup import distinct
-from training_worker.prove.trajectory import Example, dumps, read_lines
+from training_worker.core.trajectory import Example, dumps, read_lines
+from training_worker.dataflow.leakage import EMAIL, ID, NAME, identifiers
+from training_worker.synthesis.__main__ import main
+from training_worker.synthesis.dataset import Report, synthesize
+from training_worker.synthesis.dedup import distinct
 
 COUNT = 60
 Made = tuple[list[Example], Report]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.synthesis.dedup import THRESHOLD, distinct, jaccard, signature
-from training_worker.prove.trajectory import Example, Step, ToolCall, WorldRef
+from training_worker.core.trajectory import Example, Step, ToolCall, WorldRef
+from training_worker.synthesis.dedup import THRESHOLD, distinct, jaccard, signature
 
 thresholds = st.sampled_from([0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 groups = st.lists(st.sets(st.integers(0, 12), min_size=1, max_size=12), max_size=25)

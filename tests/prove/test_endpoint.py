@@ -16,13 +16,13 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from tests.prove.serving import MODEL, Answering, Serve, Served, completion
-from training_worker.prove.chat import MAX_DEPTH, write_calls
-from training_worker.prove.schemas import tool_schema
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed, Settings, TooLong
-from training_worker.prove.synthesis.endpoint.client import MOST_BYTES
-from training_worker.prove.synthesis.endpoint.messages import Reply
-from training_worker.prove.synthesis.endpoint.settings import from_environment
-from training_worker.prove.trajectory import Message, ToolCall
+from training_worker.chat.protocol import MAX_DEPTH, write_calls
+from training_worker.chat.schemas import tool_schema
+from training_worker.core.trajectory import Message, ToolCall
+from training_worker.endpoint import Endpoint, EndpointFailed, Settings, TooLong
+from training_worker.endpoint.client import MOST_BYTES
+from training_worker.endpoint.messages import Reply
+from training_worker.endpoint.settings import from_environment
 
 HELLO = [Message("user", "Hello")]
 KEY = "sk-very-secret-key"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.benchmark_page import PAGE
-from training_worker.evaluations import BenchmarkComparison, build_requests, main, markdown, options
-from training_worker.prove.benchmarks.compare import PairedComparison
+from training_worker.core.benchmark_page import PAGE
+from training_worker.evaluation.compare import PairedComparison
+from training_worker.experiments.evaluations import BenchmarkComparison, build_requests, main, markdown, options
 
 ROW = PairedComparison(items=8, first=0.25, second=0.5, low=0.1, high=0.4, gained=("a", "b"), lost=(), p=0.5)
 

@@ -12,15 +12,15 @@ import pytest
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from tests.prove.known import known_examples
-from training_worker.prove.result_schema import rows_in
-from training_worker.prove.synthesis.exchange import PARTS, exchange, find_another
-from training_worker.prove.synthesis.plan import ObservedEntity, PlannedCall, changed_values
-from training_worker.prove.synthesis.referents import OPAQUE
-from training_worker.prove.synthesis.resolver import ObservedLeaf, Origin, resolve
-from training_worker.prove.synthesis.sampler import widest
-from training_worker.prove.synthesis.shortcuts import replace_leaves
-from training_worker.prove.synthesis.tool_results import ToolResult
-from training_worker.prove.trajectory import Example, Json
+from training_worker.core.trajectory import Example, Json
+from training_worker.dataflow.resolver import ObservedLeaf, Origin, resolve
+from training_worker.datasets.shortcuts import replace_leaves
+from training_worker.graph.result_schema import rows_in
+from training_worker.graph.sampler import widest
+from training_worker.synthesis.exchange import PARTS, exchange, find_another
+from training_worker.synthesis.plan import ObservedEntity, PlannedCall, changed_values
+from training_worker.synthesis.referents import OPAQUE
+from training_worker.synthesis.tool_results import ToolResult
 
 
 @pytest.fixture(scope="module")

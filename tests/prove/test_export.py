@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 
 from tests.prove.test_trajectory import built_examples, some
-from training_worker.prove.export.parquet import BATCH, read_parquet, write_parquet
-from training_worker.prove.export.publish import publish
-from training_worker.prove.importers import formats
-from training_worker.prove.messages import chat_messages
-from training_worker.prove.schemas import get_tool_schemas
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import Example, UnreadableData, dumps, read_lines, write_lines
+from training_worker.chat.messages import chat_messages
+from training_worker.chat.schemas import get_tool_schemas
+from training_worker.core.trajectory import Example, UnreadableData, dumps, read_lines, write_lines
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.export.parquet import BATCH, read_parquet, write_parquet
+from training_worker.datasets.export.publish import publish
+from training_worker.datasets.importers import formats
 
 
 @given(some(built_examples))

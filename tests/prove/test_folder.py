@@ -13,15 +13,15 @@ import pytest
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
 from tests.prove.known import graph_of
-from training_worker.prove.importers import formats
-from training_worker.prove.leakage import identifiers
-from training_worker.prove.reward import score
-from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis import dataset_folder, recipes
-from training_worker.prove.synthesis.dataset import ENOUGH, FOR_EACH, CannotBeMet, assemble, interleave_tasks, rare
-from training_worker.prove.synthesis.manifest import content_digest
-from training_worker.prove.synthesis.replay import verify
-from training_worker.prove.trajectory import Example, ExecutedCall, dumps, read_lines
+from training_worker.core.trajectory import Example, ExecutedCall, dumps, read_lines
+from training_worker.dataflow.leakage import identifiers
+from training_worker.datasets import dataset_folder, recipes
+from training_worker.datasets.importers import formats
+from training_worker.datasets.manifest import content_digest
+from training_worker.datasets.replay import verify
+from training_worker.environment.episode import oracle
+from training_worker.reward import score
+from training_worker.synthesis.dataset import ENOUGH, FOR_EACH, CannotBeMet, assemble, interleave_tasks, rare
 
 SOME = ("banking", "vehicle")
 SMALL = replace(

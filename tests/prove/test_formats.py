@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_worker.prove.formats import FORMATS, HERMES, LLAMA3, Format
-from training_worker.prove.formats.llama3 import TAG
-from training_worker.prove.trajectory import ToolCall
+from training_worker.chat.formats import FORMATS, HERMES, LLAMA3, Format
+from training_worker.chat.formats.llama3 import TAG
+from training_worker.core.trajectory import ToolCall
 
 MALFORMED = ToolCall("", None)
 ANY = pytest.mark.parametrize("form", FORMATS, ids=["hermes", "llama3"])

@@ -10,15 +10,15 @@ import pytest
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
-from training_worker.prove.chat import write_calls
-from training_worker.prove.reward.acts import ACTS, act_accuracy, compare_acts, count_acts, has_question
-from training_worker.prove.reward.final_state import final_state
-from training_worker.prove.reward.goal import find_due_facts, goal_success, reaches_goal
-from training_worker.prove.reward.success import is_success
-from training_worker.prove.rollout import Attempt, Limits, demonstration, oracle
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.trajectory import Example, Kind, Message, Rollout, Step, ToolCall, dumps, loads
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, Kind, Message, Rollout, Step, ToolCall, dumps, loads
+from training_worker.environment.episode import Attempt, Limits, demonstration, oracle
+from training_worker.reward.acts import ACTS, act_accuracy, compare_acts, count_acts, has_question
+from training_worker.reward.final_state import final_state
+from training_worker.reward.goal import find_due_facts, goal_success, reaches_goal
+from training_worker.reward.success import is_success
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import PAPER
 
 SOME = 40
 LOOK = write_calls([ToolCall("list_cards", {})])

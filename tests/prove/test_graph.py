@@ -17,20 +17,20 @@ import pytest
 from mcp_servers.catalogue import TOOLS as EVERY
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS, graph_of, known_example
-from training_worker.prove.explicit_edges import NOTHING, Candidate, candidates, prove
-from training_worker.prove.graph import FORMAT, build, load_or_build, part
-from training_worker.prove.trajectory import dumps
+from training_worker.core.trajectory import dumps
+from training_worker.graph.dependency_graph import FORMAT, build, load_or_build, part
+from training_worker.graph.explicit_edges import NOTHING, Candidate, candidates, prove
 
 EXAMPLES = 12
 ONE = ("banking",)
 TRAVEL = ("travel_booking", "maps", "food_delivery")
 ELSEWHERE = """
 import hashlib, json, networkx as nx
-from training_worker.prove.graph import build
+from training_worker.graph.dependency_graph import build
 from dataclasses import replace
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.trajectory import dumps
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import TINY
+from training_worker.core.trajectory import dumps
 
 RECIPE = Recipe(knobs=replace(TINY, recovery=0.0))
 graph = build(servers={servers!r})

@@ -9,8 +9,8 @@ import pytest
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Session
 from tests.prove.known import graph_of
-from training_worker.prove.edge_probe import Run
-from training_worker.prove.implicit_edges import ImplicitEdgeProof, enablings
+from training_worker.graph.edge_probe import Run
+from training_worker.graph.implicit_edges import ImplicitEdgeProof, enablings
 
 SOME = ("vehicle", "filesystem", "banking")
 

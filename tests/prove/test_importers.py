@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_worker.prove.chat import write_calls
-from training_worker.prove.importers.formats import FORMATS, ImportRefused, ImportResult, load, make
-from training_worker.prove.importers.schema import parameters_of
-from training_worker.prove.reward import form_level
-from training_worker.prove.rollout import Attempt, NotCertified, Prompt, demonstration, oracle
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.synthesis.replay import verify
-from training_worker.prove.trajectory import Example, ForeignTool, Step, ToolCall, UnreadableData
+from training_worker.chat.json_schema import parameters_of
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, ForeignTool, Step, ToolCall, UnreadableData
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.importers.formats import FORMATS, ImportRefused, ImportResult, load, make
+from training_worker.datasets.replay import verify
+from training_worker.environment.episode import Attempt, NotCertified, Prompt, demonstration, oracle
+from training_worker.reward import form_level
 
 STATIONS = {
     "name": "get_stations_within_1_km",

@@ -18,18 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from training_worker.prove.curation.rollout_dataset import DatasetRollout
-from training_worker.prove.export import lines
-from training_worker.prove.export.card import card
-from training_worker.prove.importers import archive, import_dataset, reader, rows
-from training_worker.prove.importers.archive import plain_files
-from training_worker.prove.importers.formats import FORMATS, make
-from training_worker.prove.importers.import_dataset import FAULTS, DatasetImporter, NothingImported, Outcome
-from training_worker.prove.importers.reader import ReadOptions
-from training_worker.prove.reward import reward_of
-from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import (
+from training_worker.core.trajectory import (
     BadLine,
     Example,
     ExecutedCall,
@@ -39,6 +28,17 @@ from training_worker.prove.trajectory import (
     dumps,
     loads,
 )
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.export import lines
+from training_worker.datasets.export.card import card
+from training_worker.datasets.importers import archive, import_dataset, reader, rows
+from training_worker.datasets.importers.archive import plain_files
+from training_worker.datasets.importers.formats import FORMATS, make
+from training_worker.datasets.importers.import_dataset import FAULTS, DatasetImporter, NothingImported, Outcome
+from training_worker.datasets.importers.reader import ReadOptions
+from training_worker.datasets.rollout_dataset import DatasetRollout
+from training_worker.environment.episode import oracle
+from training_worker.reward import reward_of
 
 SOME: list[Example] = []  # real conversations
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from mcp_servers.kit import Draw
 from tests.prove.known import TOOLS
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis.knobs import Knobs, draw_kind, draw_servers, draw_toolset
-from training_worker.prove.trajectory import Example, Kind
+from training_worker.core.trajectory import Example, Kind
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.knobs import Knobs, draw_kind, draw_servers, draw_toolset
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DRAWS = 3000

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.provenance import contains_value, verbalize
-from training_worker.prove.synthesis.templates import PERSONAS
-from training_worker.prove.synthesis.templates import fill_template as given_back
+from training_worker.dataflow.provenance import contains_value, verbalize
+from training_worker.dataflow.templates import PERSONAS
+from training_worker.dataflow.templates import fill_template as given_back
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from tests.prove.serving import Answering, RequestBody, Serve, rewriting
-from training_worker.prove.synthesis.conversation import make
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
-from training_worker.prove.synthesis.language_model import request, write_texts
-from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.synthesis.validate import require_valid
-from training_worker.prove.synthesis.wording_checks import Check
-from training_worker.prove.trajectory import Example, Kind
+from training_worker.core.trajectory import Example, Kind
+from training_worker.datasets.recipes import PLANS
+from training_worker.endpoint import Endpoint, EndpointFailed
+from training_worker.synthesis.conversation import make
+from training_worker.synthesis.language_model import request, write_texts
+from training_worker.synthesis.validate import require_valid
+from training_worker.synthesis.wording_checks import Check
 
 RECIPE = replace(PLANS["1k"].recipe, size="small")
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.world import World
-from training_worker.prove.synthesis import diagram, state_machine
-from training_worker.prove.synthesis.state_machine import (
+from training_worker.core.trajectory import Level, ToolCall
+from training_worker.synthesis import diagram, state_machine
+from training_worker.synthesis.state_machine import (
     GROUPS,
     TRANSITIONS,
     Move,
@@ -23,7 +24,6 @@ from training_worker.prove.synthesis.state_machine import (
     Task,
     run_conversation,
 )
-from training_worker.prove.trajectory import Level, ToolCall
 
 LIST, OTHER = ToolCall("list_accounts", {}), ToolCall("find_payees", {})
 REFUSED = ToolCall("get_account", {"account": "ACC-0"})

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.prove.known import known_examples, known_graph
-from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.edits import EditedConversation, apply_edits, as_it_is
-from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.validate import Rejected
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets.edits import EditedConversation, apply_edits, as_it_is
+from training_worker.environment.episode import oracle
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import PAPER
+from training_worker.synthesis.validate import Rejected
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.chat import write_calls
-from training_worker.prove.outcomes import MEANING, OUTCOMES, list_uncalled_tools, outcome, outcomes
-from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Rollout, ToolCall
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Evidence, Example, ExecutedCall, Rollout, ToolCall
+from training_worker.environment.episode import Attempt, oracle
+from training_worker.environment.outcomes import MEANING, OUTCOMES, list_uncalled_tools, outcome, outcomes
 
 MADE = ToolCall("pay", {})
 DONE = Evidence(0, 3, True, 0, True, 1.0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.benchmarks.published_scores import (
+from training_worker.evaluation.published_scores import (
     BENCHMARKS,
     COLUMNS,
     MAIN,
@@ -46,7 +46,7 @@ def test_published_changes_and_scores_agree() -> None:
 
 def test_the_documents_have_the_papers_numbers() -> None:
     for text in (*map(table, BENCHMARKS), variant_table()):
-        assert text in PAGE, "write it anew: .venv/bin/python -m training_worker.prove.benchmarks.published_scores"
+        assert text in PAGE, "write it anew: .venv/bin/python -m training_worker.evaluation.published_scores"
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 from starlette.responses import Response
 
 from tests.prove.serving import Answering, Serve, rewriting
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
-from training_worker.prove.synthesis.paraphrase import paraphrase_all, paraphrase_folder
-from training_worker.prove.synthesis.replay import verify
-from training_worker.prove.synthesis.validate import require_valid
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.paraphrase import paraphrase_all, paraphrase_folder
+from training_worker.datasets.replay import verify
+from training_worker.endpoint import Endpoint, EndpointFailed
+from training_worker.synthesis.validate import require_valid
 
 
 def listening(texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from tests.prove.known import cached_examples
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.provenance import single, verbalize, ways_to_say
-from training_worker.prove.rollout import Limits, demonstration
-from training_worker.prove.synthesis.compare import commonest, distinct
-from training_worker.prove.synthesis.dataset import assemble
-from training_worker.prove.synthesis.dedup import THRESHOLD, jaccard, signature
-from training_worker.prove.synthesis.dependence import enabled_edges
-from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.quality import ROWS, fed_edges, measure
-from training_worker.prove.synthesis.recipes import PLANS, by_kind
-from training_worker.prove.synthesis.resolver import Mention, list_unresolved_values, resolve
-from training_worker.prove.synthesis.templates import PERSONAS, long_day
-from training_worker.prove.synthesis.validate import Rejected, provenance, require_valid
-from training_worker.prove.trajectory import Example, Failure
+from training_worker.core.trajectory import Example, Failure
+from training_worker.dataflow.provenance import single, verbalize, ways_to_say
+from training_worker.dataflow.quality import ROWS, fed_edges, measure
+from training_worker.dataflow.resolver import Mention, list_unresolved_values, resolve
+from training_worker.dataflow.templates import PERSONAS, long_day
+from training_worker.datasets.compare import commonest, distinct
+from training_worker.datasets.recipes import PLANS, by_kind
+from training_worker.environment.episode import Limits, demonstration
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.dataset import assemble
+from training_worker.synthesis.dedup import THRESHOLD, jaccard, signature
+from training_worker.synthesis.dependence import enabled_edges
+from training_worker.synthesis.knobs import PAPER
+from training_worker.synthesis.validate import Rejected, provenance, require_valid
 
 COUNTS = by_kind((202, 28, 20))
 NAMED_THING = re.compile(r'"[^"]++"|\b[\w-]++\.[a-z]{2,4}\b|\b[A-Z]{3,4}-\d{4}\b')  # quoted texts, files and ids

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from mcp_servers.world import World
-from training_worker.prove.synthesis.dialogue import steps
-from training_worker.prove.synthesis.goals import is_circular
-from training_worker.prove.synthesis.plan import Plan, PlannedCall, Referent, Wish, invalidates_reports, takes_back
-from training_worker.prove.synthesis.referents import Description
-from training_worker.prove.synthesis.tool_results import ToolResult
+from training_worker.synthesis.dialogue import steps
+from training_worker.synthesis.goals import is_circular
+from training_worker.synthesis.plan import Plan, PlannedCall, Referent, Wish, invalidates_reports, takes_back
+from training_worker.synthesis.referents import Description
+from training_worker.synthesis.tool_results import ToolResult
 
 DRAFT = {"to": "amir@acme.example", "subject": "fire drill", "body": "It is on Monday"}
 

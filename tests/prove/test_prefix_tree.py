@@ -8,7 +8,8 @@ from statistics import fmean
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from training_worker.prove.prefix_tree import (
+from training_worker.core.trajectory import ToolCall
+from training_worker.environment.prefix_tree import (
     EQUAL,
     By,
     Node,
@@ -18,7 +19,6 @@ from training_worker.prove.prefix_tree import (
     tree,
     with_arguments,
 )
-from training_worker.prove.trajectory import ToolCall
 
 CALLS = st.builds(
     ToolCall,

@@ -13,18 +13,7 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.edges import longest_path
-from training_worker.prove.synthesis.quality import ROWS, Quality, fed_edges, measure
-from training_worker.prove.synthesis.shortcuts import SHORTCUT_ROWS
-from training_worker.prove.synthesis.text_statistics import (
-    begins_sentence,
-    mask,
-    measure_ngrams,
-    measure_openings,
-    measure_variety,
-    tokenize,
-)
-from training_worker.prove.trajectory import (
+from training_worker.core.trajectory import (
     Alternative,
     Example,
     ForeignTool,
@@ -37,6 +26,17 @@ from training_worker.prove.trajectory import (
     read_lines,
     write_lines,
 )
+from training_worker.dataflow.quality import ROWS, Quality, fed_edges, measure
+from training_worker.dataflow.text_statistics import (
+    begins_sentence,
+    mask,
+    measure_ngrams,
+    measure_openings,
+    measure_variety,
+    tokenize,
+)
+from training_worker.datasets.shortcuts import SHORTCUT_ROWS
+from training_worker.graph.edges import longest_path
 
 EMPTY = Example(
     id="one",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.synthesis import dataset_folder, replay
-from training_worker.prove.synthesis.replay import Cause, drift_of, verify
-from training_worker.prove.trajectory import Example, Failure, Step, ToolCall, UnreadableData, dumps
+from training_worker.core.trajectory import Example, Failure, Step, ToolCall, UnreadableData, dumps
+from training_worker.datasets import dataset_folder, replay
+from training_worker.datasets.replay import Cause, drift_of, verify
 
 
 def rewritten(example: Example, place: int, **changes: object) -> Example:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from training_worker.prove.synthesis.resolver import Mention, ObservedLeaf, Origin, list_unresolved_values, resolve
-from training_worker.prove.trajectory import Example, ForeignTool, Step, ToolCall, WorldRef
+from training_worker.core.trajectory import Example, ForeignTool, Step, ToolCall, WorldRef
+from training_worker.dataflow.resolver import Mention, ObservedLeaf, Origin, list_unresolved_values, resolve
 
 Call = tuple[str, dict[str, Any], Any]
 

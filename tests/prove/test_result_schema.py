@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from training_worker.prove.leakage import EMAIL, ID
-from training_worker.prove.result_schema import EntityRef, Row, find_entity_refs, label, rows_in, values_in
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.dataflow.leakage import EMAIL, ID
+from training_worker.graph.result_schema import EntityRef, Row, find_entity_refs, label, rows_in, values_in
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.reward import PAPER, PRESETS, score
-from training_worker.prove.reward.efficiency import budget
-from training_worker.prove.trajectory import ExecutedCall, Reward, Step, ToolCall
+from training_worker.core.trajectory import ExecutedCall, Reward, Step, ToolCall
+from training_worker.reward import PAPER, PRESETS, score
+from training_worker.reward.efficiency import budget
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
 

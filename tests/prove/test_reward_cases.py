@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from training_worker.prove.reward import PAPER, PRESETS, RewardConfig, score
-from training_worker.prove.reward.efficiency import budget
-from training_worker.prove.trajectory import ExecutedCall, Step, ToolCall
+from training_worker.core.trajectory import ExecutedCall, Step, ToolCall
+from training_worker.reward import PAPER, PRESETS, RewardConfig, score
+from training_worker.reward.efficiency import budget
 
 CASES = json.loads((Path(__file__).parent / "reward_vectors.json").read_text("utf-8"))["cases"]
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, preset, read_reward
-from training_worker.prove.reward.presets import SAYS
+from training_worker.reward import PAPER, PRESETS, BadReward, RewardConfig, preset, read_reward
+from training_worker.reward.presets import SAYS
 
 weights = st.floats(0, 10)
 shares = st.floats(0, 1)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from training_worker.prove.chat import write_calls
-from training_worker.prove.reward import PAPER, PRESETS, RewardConfig, reward_of, score
-from training_worker.prove.reward.state_diff import truth_of
-from training_worker.prove.rollout import Attempt, demonstration, oracle
-from training_worker.prove.trajectory import Example, Reward, Rollout, ToolCall, dumps, loads
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, Reward, Rollout, ToolCall, dumps, loads
+from training_worker.environment.episode import Attempt, demonstration, oracle
+from training_worker.reward import PAPER, PRESETS, RewardConfig, reward_of, score
+from training_worker.reward.state_diff import truth_of
 
 TERMS = {name: RewardConfig(form=name, final_state=0.3, provenance=0.2, repeats=0.1) for name in
          ("paper", "graduated", "trace_state", "final_state")}  # fmt: skip

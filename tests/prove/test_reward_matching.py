@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.reward.call_matching import MatchResult, match
-from training_worker.prove.trajectory import ExecutedCall, Step, ToolCall
+from training_worker.core.trajectory import ExecutedCall, Step, ToolCall
+from training_worker.reward.call_matching import MatchResult, match
 
 names = st.sampled_from(["look", "pay"])
 argument_sets = st.dictionaries(st.sampled_from("ab"), st.integers(0, 1), max_size=2)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.chat import write_calls
-from training_worker.prove.provenance import contains_value, is_grounded
-from training_worker.prove.reward.provenance import in_schema, provenance
-from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.trajectory import Example, Message, Rollout, ToolCall
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, Message, Rollout, ToolCall
+from training_worker.dataflow.provenance import contains_value, is_grounded
+from training_worker.environment.episode import Attempt, oracle
+from training_worker.reward.provenance import in_schema, provenance
 
 Given = dict[str, object]
 pieces = st.text(st.sampled_from("a1-_ .éB\n"), max_size=8)

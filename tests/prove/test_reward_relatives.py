@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.reward.atomic import ast, atomic
-from training_worker.prove.reward.excess_calls import surplus, unparseable
-from training_worker.prove.reward.orchestration import orchestration
-from training_worker.prove.reward.repeats import repeats
-from training_worker.prove.reward.trace import assign, trace
-from training_worker.prove.trajectory import ExecutedCall, Step, ToolCall
+from training_worker.core.trajectory import ExecutedCall, Step, ToolCall
+from training_worker.reward.atomic import ast, atomic
+from training_worker.reward.excess_calls import surplus, unparseable
+from training_worker.reward.orchestration import orchestration
+from training_worker.reward.repeats import repeats
+from training_worker.reward.trace import assign, trace
 
 names = st.sampled_from(["look", "pay", "tell"])
 arguments = st.dictionaries(st.sampled_from("abc"), st.integers(0, 2) | st.sampled_from(["x", "y"]), max_size=3)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.reward import PAPER, PRESETS, reward_of
-from training_worker.prove.reward_replay import Comparison, UnknownExample, rescore
-from training_worker.prove.rollout import Attempt, StaleExample, oracle
-from training_worker.prove.rollout_files import data_of, examples_in, files_of, rollouts_in
-from training_worker.prove.trajectory import Example, Reward, Rollout, UnreadableData, file_digest, write_lines
+from training_worker.core.trajectory import Example, Reward, Rollout, UnreadableData, file_digest, write_lines
+from training_worker.environment.episode import Attempt, StaleExample, oracle
+from training_worker.environment.reward_replay import Comparison, UnknownExample, rescore
+from training_worker.reward import PAPER, PRESETS, reward_of
+from training_worker.store.rollout_files import data_of, examples_in, files_of, rollouts_in
 
 
 def idle(example: Example) -> Rollout:

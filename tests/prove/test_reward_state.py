@@ -19,11 +19,13 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.random_walk import Walker
 from mcp_servers.kit.state import adapter
 from mcp_servers.world import World
-from training_worker.prove.chat import write_calls
-from training_worker.prove.reward.final_state import final_state
-from training_worker.prove.reward.id_isomorphism import ID, collect_new_ids, signature
-from training_worker.prove.reward.state import share, state
-from training_worker.prove.reward.state_diff import (
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, Rollout, Step, ToolCall, WorldRef
+from training_worker.environment.episode import Attempt, Limits, oracle
+from training_worker.reward.final_state import final_state
+from training_worker.reward.id_isomorphism import ID, collect_new_ids, signature
+from training_worker.reward.state import share, state
+from training_worker.reward.state_diff import (
     Unreplayable,
     list_successful_calls,
     outcome,
@@ -31,8 +33,6 @@ from training_worker.prove.reward.state_diff import (
     run_ticking,
     truth_of,
 )
-from training_worker.prove.rollout import Attempt, Limits, oracle
-from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef
 
 WORLD = WorldRef(7, ("banking", "calendar", "email"), "small")
 Calls = Sequence[ToolCall]

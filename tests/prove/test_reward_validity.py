@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.reward import form_level
-from training_worker.prove.reward.validity import validity
-from training_worker.prove.trajectory import ExecutedCall, ToolCall
+from training_worker.core.trajectory import ExecutedCall, ToolCall
+from training_worker.reward import form_level
+from training_worker.reward.validity import validity
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
-from training_worker.prove.chat import ScriptedModel, write_calls
-from training_worker.prove.reward import RewardConfig
-from training_worker.prove.rollout import Attempt, Limits, StaleExample, cut, demonstration, oracle
-from training_worker.prove.trajectory import Example, Message, Rollout, ToolCall, WorldRef, dumps, loads
+from training_worker.chat.protocol import ScriptedModel, write_calls
+from training_worker.core.trajectory import Example, Message, Rollout, ToolCall, WorldRef, dumps, loads
+from training_worker.environment.episode import Attempt, Limits, StaleExample, cut, demonstration, oracle
+from training_worker.reward import RewardConfig
 
 CANDIDATES = ("list_accounts", "get_account", "transfer_money", "list_transactions")
 EXAMPLE = Example(

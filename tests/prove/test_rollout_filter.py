@@ -7,11 +7,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.outcomes import OUTCOMES
-from training_worker.prove.store.query import ORDERS, RolloutFilter, StepTable
-from training_worker.prove.store.record import COMPONENTS, RolloutRecord, Summary, Tokens
-from training_worker.prove.store.steps import SHORT, read_outcomes, read_span, read_summaries, write_step
-from training_worker.prove.trajectory import ExecutedCall, Reward, Rollout, ToolCall
+from training_worker.core.trajectory import ExecutedCall, Reward, Rollout, ToolCall
+from training_worker.environment.outcomes import OUTCOMES
+from training_worker.store.query import ORDERS, RolloutFilter, StepTable
+from training_worker.store.record import COMPONENTS, RolloutRecord, Summary, Tokens
+from training_worker.store.steps import SHORT, read_outcomes, read_span, read_summaries, write_step
 
 NUMBERS = st.sampled_from([0.0, 0.3, 0.7, 1.3])
 NAMES = st.sampled_from(["pay", "look", ""])

@@ -10,7 +10,7 @@ import pytest
 from mcp_servers.kit import Draw
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS
-from training_worker.prove.synthesis.sampler import Context, NothingFits, fill, pick, sample
+from training_worker.graph.sampler import Context, NothingFits, fill, pick, sample
 
 SEEDS = (3, 41, 1_000_000_007)
 

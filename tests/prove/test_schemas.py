@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from training_worker.prove.schemas import KEYWORDS, compact, tool_schema
+from training_worker.chat.schemas import KEYWORDS, compact, tool_schema
 
 
 def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -13,11 +13,11 @@ import networkx as nx
 import psutil
 import pytest
 
-from training_worker.prove.graph import part
-from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.shards import SIZE, Draws, Result, Shard, Task, in_shards, open_shard_folder
-from training_worker.prove.synthesis.worker_pool import Crew
-from training_worker.stage_cache import StageFailed
+from training_worker.core.stage_cache import StageFailed
+from training_worker.graph.dependency_graph import part
+from training_worker.synthesis.conversation import Recipe
+from training_worker.synthesis.shards import SIZE, Draws, Result, Shard, Task, in_shards, open_shard_folder
+from training_worker.synthesis.worker_pool import Crew
 
 TASKS: list[Task] = [(index, None, None) for index in range(3 * SIZE + 5)]
 

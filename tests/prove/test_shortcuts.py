@@ -11,11 +11,9 @@ import pytest
 
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
-from training_worker.prove.rollout import Limits
-from training_worker.prove.synthesis.conversation import make
-from training_worker.prove.synthesis.dependence import with_edges
-from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.synthesis.shortcuts import (
+from training_worker.core.trajectory import Example, ForeignTool, Json, Step, ToolCall, WorldRef
+from training_worker.datasets.recipes import PLANS
+from training_worker.datasets.shortcuts import (
     POLICIES,
     SHORTCUT_ROWS,
     Shortcuts,
@@ -33,7 +31,9 @@ from training_worker.prove.synthesis.shortcuts import (
     run_policy,
     substitute,
 )
-from training_worker.prove.trajectory import Example, ForeignTool, Json, Step, ToolCall, WorldRef
+from training_worker.environment.episode import Limits
+from training_worker.synthesis.conversation import make
+from training_worker.synthesis.dependence import with_edges
 
 SEED = 5  # a world in which every account is open
 BANK = WorldRef(SEED, ("banking",), "small")

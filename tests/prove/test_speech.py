@@ -14,12 +14,12 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
 from mcp_servers.world import World
-from training_worker.prove.speech import content_words, forms, phrases_for
-from training_worker.prove.synthesis.dialogue import gives_reason
-from training_worker.prove.synthesis.referents import descriptions
-from training_worker.prove.synthesis.replies import convert_to_second_person, decline, report, tool_title
-from training_worker.prove.synthesis.resolver import list_unresolved_values
-from training_worker.prove.trajectory import Example, Step, ToolCall, WorldRef
+from training_worker.core.trajectory import Example, Step, ToolCall, WorldRef
+from training_worker.dataflow.resolver import list_unresolved_values
+from training_worker.dataflow.speech import content_words, forms, phrases_for
+from training_worker.synthesis.dialogue import gives_reason
+from training_worker.synthesis.referents import descriptions
+from training_worker.synthesis.replies import convert_to_second_person, decline, report, tool_title
 
 PHRASES = Phrases(
     values={

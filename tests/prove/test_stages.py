@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from training_worker.stage_cache import DONE, STARTED, Outcome, StageFailed, only_one, read, run_stage, write
+from training_worker.core.stage_cache import DONE, STARTED, Outcome, StageFailed, only_one, read, run_stage, write
 
 HOLD = """
 import sys
 from pathlib import Path
-from training_worker.stage_cache import only_one
+from training_worker.core.stage_cache import only_one
 with only_one(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -11,15 +11,16 @@ import fsspec
 import pytest
 
 from tests.waiting import eventually
+from training_worker.core.trajectory import file_digest
 from training_worker.jobs.job_context import EventLog, JobRefusedError
 from training_worker.jobs.rollout_upload import RolloutUploader
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
-from training_worker.prove.store import __main__ as command
-from training_worker.prove.store.cache import Cache
-from training_worker.prove.store.folder import RolloutFolder, step_name, tokens_name
-from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.storage import Storage, StorageFailed, get_storage
-from training_worker.prove.store.uploader import (
+from training_worker.store import __main__ as command
+from training_worker.store.cache import Cache
+from training_worker.store.folder import RolloutFolder, step_name, tokens_name
+from training_worker.store.parquet import DamagedFile
+from training_worker.store.storage import Storage, StorageFailed, get_storage
+from training_worker.store.uploader import (
     BROUGHT,
     Courier,
     UploadStatus,
@@ -27,8 +28,7 @@ from training_worker.prove.store.uploader import (
     list_pending_files,
     load_uploaded_digests,
 )
-from training_worker.prove.trajectory import file_digest
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 from .test_store import plain
 

@@ -13,13 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from training_worker.prove.advantage import advantages, component_advantages
-from training_worker.prove.store.folder import RolloutFolder, read_one, read_rollouts, step_name, tokens_name
-from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.record import RolloutRecord, Tokens, summarise
-from training_worker.prove.store.steps import ROWS, read_rollout, read_step, read_summaries, write_step
-from training_worker.prove.store.tokens import read_tokens, write_tokens
-from training_worker.prove.trajectory import (
+from training_worker.core.trajectory import (
     Evidence,
     ExecutedCall,
     Message,
@@ -29,6 +23,12 @@ from training_worker.prove.trajectory import (
     UnreadableData,
     write_lines,
 )
+from training_worker.reward.advantage import advantages, component_advantages
+from training_worker.store.folder import RolloutFolder, read_one, read_rollouts, step_name, tokens_name
+from training_worker.store.parquet import DamagedFile
+from training_worker.store.record import RolloutRecord, Tokens, summarise
+from training_worker.store.steps import ROWS, read_rollout, read_step, read_summaries, write_step
+from training_worker.store.tokens import read_tokens, write_tokens
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.floats(-2, 2)

@@ -10,15 +10,9 @@ import pytest
 from starlette.responses import JSONResponse
 
 from tests.prove.serving import Serve, Served, completion
-from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.synthesis.endpoint.structured_output import (
-    CUT,
-    NOT_JSON,
-    Answer,
-    request_json,
-    without_thoughts,
-)
-from training_worker.prove.trajectory import Message
+from training_worker.core.trajectory import Message
+from training_worker.endpoint import Endpoint
+from training_worker.endpoint.structured_output import CUT, NOT_JSON, Answer, request_json, without_thoughts
 
 
 @pytest.mark.parametrize(

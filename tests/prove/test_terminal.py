@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from training_worker.terminal import SPARKS, bar, sparkline
+from training_worker.core.terminal import SPARKS, bar, sparkline
 
 curves = st.lists(st.integers(-9_000, 9_000).map(lambda value: value / 1_000), min_size=1, max_size=120)
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.rollout import oracle
-from training_worker.prove.trajectory import (
+from training_worker.core.trajectory import (
     Evidence,
     Example,
     ExecutedCall,
@@ -31,6 +30,7 @@ from training_worker.prove.trajectory import (
     read_lines,
     write_lines,
 )
+from training_worker.environment.episode import oracle
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.integers(0, 99)

@@ -11,8 +11,8 @@ import pytest
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.world import World
-from training_worker.prove.synthesis.decline_proof import Search, Unsearchable, effect, facts, search
-from training_worker.prove.synthesis.sampler import contexts
+from training_worker.graph.sampler import contexts
+from training_worker.synthesis.decline_proof import Search, Unsearchable, effect, facts, search
 
 SEED = 5
 

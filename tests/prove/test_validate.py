@@ -10,15 +10,9 @@ import pytest
 
 from mcp_servers.world import World
 from tests.prove.known import TOOLS
-from training_worker.prove.provenance import is_grounded, single
-from training_worker.prove.synthesis.validate import (
-    Rejected,
-    hidden_edges,
-    provenance,
-    succeeds,
-    validate,
-)
-from training_worker.prove.trajectory import Example, Step, ToolCall
+from training_worker.core.trajectory import Example, Step, ToolCall
+from training_worker.dataflow.provenance import is_grounded, single
+from training_worker.synthesis.validate import Rejected, hidden_edges, provenance, succeeds, validate
 
 UNSAID = "nobody gave|no user turn|nothing the user says|nobody says"
 PIN_CALL = ToolCall("change_card_pin", {"card": "CRD-1", "pin": "4711", "new_pin": "2222"})

@@ -12,19 +12,12 @@ import pytest
 
 from mcp_servers.catalogue import TOOLS
 from tests.prove.known import cached_examples
-from training_worker.prove.synthesis.conversation import make
-from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.synthesis.templates import leaks, long_day
-from training_worker.prove.synthesis.wording_checks import (
-    DENIAL,
-    Check,
-    RewrittenText,
-    all_topics,
-    topic_words,
-    values_said,
-)
-from training_worker.prove.trajectory import Act, Example
+from training_worker.core.trajectory import Act, Example
+from training_worker.dataflow.templates import leaks, long_day
+from training_worker.datasets.recipes import PLANS
+from training_worker.synthesis.conversation import make
+from training_worker.synthesis.knobs import PAPER
+from training_worker.synthesis.wording_checks import DENIAL, Check, RewrittenText, all_topics, topic_words, values_said
 
 
 @pytest.fixture(scope="module")

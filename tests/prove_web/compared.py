@@ -10,8 +10,8 @@ from prove_web.accounts.models import Project
 from prove_web.experiments.models import HeldOut, Point, Run
 from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.metrics import TOOLS
-from training_worker.prove.trajectory import Example, Rollout, write_lines
+from training_worker.core.trajectory import Example, Rollout, write_lines
+from training_worker.monitoring.metrics import TOOLS
 
 from .examples import abstention, examples
 from .trained import RESULT, good, run_of, saying

@@ -4,12 +4,14 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.template.base import Template
-from django.test import Client, override_settings, utils
+from django.test import Client, override_settings
+from django.test import client as test_client
+from django.test.utils import ContextList
 from kombu import pools
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
@@ -18,7 +20,7 @@ from prove_web.celery import app
 from prove_web.live import message_broker
 from prove_web.supervisor import valkey
 from tests.waiting import eventually
-from training_worker.broker import celery_url
+from training_worker.core.broker import celery_url
 
 from .postgres import postgres
 
@@ -53,10 +55,15 @@ def join_lines(markup: str) -> str:
     return "".join(parts)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def contexts_are_dropped(django_test_environment: None) -> None:
-    """Render templates as a site does: Django's test client copies the context of each included template."""
-    Template._render = utils._TestState.saved_data.template_render
+def store_context_once(store: dict[str, Any], signal: Any, sender: Any, template: Any, context: Any, **_: Any) -> None:
+    """Store a page's context once, where Django's test client copies it again for each template that it includes."""
+    store.setdefault("templates", []).append(template)
+    if context is not store.get("last"):
+        store["last"] = context
+        store.setdefault("context", ContextList()).append(copy(context))
+
+
+test_client.store_rendered_templates = store_context_once
 
 
 @pytest.fixture(autouse=True)

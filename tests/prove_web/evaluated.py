@@ -14,11 +14,11 @@ from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind, State
-from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, select_items
-from training_worker.prove.benchmarks.results import Results
-from training_worker.prove.benchmarks.runner import evaluate
-from training_worker.prove.chat import HERMES, ScriptedModel, write_calls
-from training_worker.prove.trajectory import ExecutedCall, Message, Rollout, ToolCall, dumps
+from training_worker.chat.protocol import HERMES, ScriptedModel, write_calls
+from training_worker.core.trajectory import ExecutedCall, Message, Rollout, ToolCall, dumps
+from training_worker.evaluation.protocol import Item, NotRun, Policy, Result, identity_of, select_items
+from training_worker.evaluation.results import Results
+from training_worker.evaluation.runner import evaluate
 
 AWAY = "the endpoint is away"
 

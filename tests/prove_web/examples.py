@@ -10,7 +10,7 @@ from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset, Trajectory
 from tests.prove.known import known_examples
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
 
 FOUND = 60
 

@@ -25,8 +25,8 @@ from prove_web.trajectories import uploads
 from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.enrolment import enrol
-from training_worker.prove.importers.import_dataset import FAULTS
-from training_worker.prove.rollout import oracle
+from training_worker.datasets.importers.import_dataset import FAULTS
+from training_worker.environment.episode import oracle
 
 from .evaluated import Look, evaluation_of
 from .examples import abstention

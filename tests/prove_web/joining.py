@@ -23,8 +23,8 @@ from prove_web.experiments.models import Run
 from prove_web.live import message_broker
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from training_worker.core.trajectory import write_lines
 from training_worker.join.compatibility import versions
-from training_worker.prove.trajectory import write_lines
 
 from .examples import dataset_of, examples
 

@@ -15,7 +15,7 @@ from prove_web.review.models import Item, Queue, Review
 from prove_web.review.schema import PLAIN, LabelSchema
 from prove_web.trajectories.load_dataset import row, scores
 from prove_web.trajectories.models import Dataset, Trajectory
-from training_worker.prove.trajectory import Example, Rollout, dumps
+from training_worker.core.trajectory import Example, Rollout, dumps
 
 from .examples import dataset_of
 

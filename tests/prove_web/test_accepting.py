@@ -23,11 +23,11 @@ from prove_web.review.acceptance_status import standings
 from prove_web.review.models import Acceptance, Item, Queue
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.chat import HERMES
-from training_worker.prove.rollout import Attempt, Limits, oracle
-from training_worker.prove.synthesis.drift import rerun
-from training_worker.prove.synthesis.validate import Rejected, validate
-from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef, dumps
+from training_worker.chat.protocol import HERMES
+from training_worker.core.trajectory import Example, Rollout, Step, ToolCall, WorldRef, dumps
+from training_worker.datasets.drift import rerun
+from training_worker.environment.episode import Attempt, Limits, oracle
+from training_worker.synthesis.validate import Rejected, validate
 
 from .examples import abstention, chain, dataset_of, examples, sequences
 

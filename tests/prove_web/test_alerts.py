@@ -28,7 +28,7 @@ from prove_web.live import message_broker
 from prove_web.live.ingest import record
 from prove_web.live.models import Job, State
 from prove_web.review.models import Notification
-from training_worker.prove.alerts.presets import PRESETS
+from training_worker.monitoring.alerts.presets import PRESETS
 
 from .examples import chain, dataset_of
 from .story import event, run_job, step

@@ -19,11 +19,11 @@ from prove_web.trajectories.demonstration import build_demonstration_rollout
 from prove_web.trajectories.detail import Anatomy, anatomy, budget_line, effects, waterfall
 from prove_web.trajectories.edit_diff import side_by_side
 from prove_web.trajectories.json_spans import at_places, format_path, iter_json_spans, mark_values
-from training_worker.prove.chat import write_calls
-from training_worker.prove.reward import PAPER
-from training_worker.prove.reward.provenance import provenance
-from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, Rollout, Step, ToolCall, WorldRef
+from training_worker.environment.episode import Attempt, oracle
+from training_worker.reward import PAPER
+from training_worker.reward.provenance import provenance
 
 from .examples import abstention, chain, examples
 

@@ -29,7 +29,7 @@ from training_worker.client import (
     TooMany,
     Unreachable,
 )
-from training_worker.prove.alerts.presets import PRESETS
+from training_worker.monitoring.alerts.presets import PRESETS
 
 from .furnished import STEP, furnish
 

@@ -20,7 +20,7 @@ from prove_web.trajectories import uploads
 from prove_web.trajectories.models import Dataset
 from training_worker.client import Conflict, Invalid, Studio, Unreachable
 from training_worker.client import Project as Demo
-from training_worker.prove.importers.import_dataset import FAULTS
+from training_worker.datasets.importers.import_dataset import FAULTS
 
 from .api_operations import ALL, Program, program
 from .examples import dataset_of

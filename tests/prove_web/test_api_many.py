@@ -13,7 +13,7 @@ from prove_web.experiments.exports import Export
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind, State
 from prove_web.servers.models import LiveSession
-from training_worker.prove.rollout import oracle
+from training_worker.environment.episode import oracle
 
 from .api_operations import Program, program
 from .examples import chain, dataset_of

@@ -14,7 +14,7 @@ from prove_web.api.api import document
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State
 from prove_web.sharing.models import Share
-from training_worker.prove.rollout import oracle
+from training_worker.environment.episode import oracle
 
 from .api_operations import Program, program
 from .evaluated import Look, evaluation_of, fails_on, saying

@@ -17,7 +17,7 @@ from prove_web.environments.models import ServerCheck
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import SavedReward
 from prove_web.live.models import Job, Kind, State
-from training_worker.prove.alerts.presets import PRESETS
+from training_worker.monitoring.alerts.presets import PRESETS
 
 from .api_operations import ALL, Program, program, with_token
 from .examples import chain, dataset_of

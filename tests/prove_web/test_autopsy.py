@@ -35,10 +35,10 @@ from prove_web.experiments.tool_outcomes import (
     sort_lines,
     tenth,
 )
-from training_worker.prove.outcomes import OUTCOMES, outcomes
-from training_worker.prove.store.parquet import write
-from training_worker.prove.store.steps import ROWS, SCHEMA, read_short
-from training_worker.prove.trajectory import Example, ExecutedCall, Message, Reward, Rollout, ToolCall
+from training_worker.core.trajectory import Example, ExecutedCall, Message, Reward, Rollout, ToolCall
+from training_worker.environment.outcomes import OUTCOMES, outcomes
+from training_worker.store.parquet import write
+from training_worker.store.steps import ROWS, SCHEMA, read_short
 
 from .examples import abstention, chain, dataset_of
 from .trained import calling, good, keep_old_rollouts, keep_rollouts, run_of, saying

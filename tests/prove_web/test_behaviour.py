@@ -20,7 +20,7 @@ from prove_web.experiments.compare.behaviour import FLIPS, KINDS, Filter, pairs
 from prove_web.experiments.compare.divergence import find_divergence
 from prove_web.experiments.compare.sources import Attempt
 from prove_web.experiments.models import Run
-from training_worker.prove.trajectory import Example, Rollout, ToolCall
+from training_worker.core.trajectory import Example, Rollout, ToolCall
 
 from .compared import bad, held_out_examples, leave_held_out, right, trained_run, wrong_on
 from .evaluated import Look, evaluation_of, fails_on, saying

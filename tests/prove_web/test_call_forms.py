@@ -22,7 +22,7 @@ from prove_web.servers.arguments import FORM, JSON, CallForm, is_same_json
 from prove_web.servers.field_errors import of_form, of_refusal
 from prove_web.servers.form_codec import as_typed, read, with_row, without_row
 from prove_web.servers.parameters import Reader, parameters
-from training_worker.prove.synthesis.sampler import NothingFits
+from training_worker.graph.sampler import NothingFits
 
 CALLS = 25  # of a walk over one server
 NESTED = {

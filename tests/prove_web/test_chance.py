@@ -13,8 +13,8 @@ from prove_web.experiments.evaluation import gains
 from prove_web.experiments.models import Point, Run
 from prove_web.experiments.summary_tiles import figures, tiles
 from prove_web.experiments.tools import tools_of
-from training_worker.prove.benchmarks.intervals import wilson
-from training_worker.prove.metrics import TOOLS
+from training_worker.evaluation.intervals import wilson
+from training_worker.monitoring.metrics import TOOLS
 
 from .trained import run_of
 

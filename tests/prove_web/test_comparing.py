@@ -32,7 +32,7 @@ from prove_web.experiments.defaults import START
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.metrics import TOOLS
+from training_worker.monitoring.metrics import TOOLS
 
 from .compared import leave_held_out, right, trained_run, wrong_on
 from .evaluated import Look, evaluation_of, fails_on, saying

@@ -12,11 +12,11 @@ from django.template.loader import render_to_string
 from prove_web.trajectories.conversation import CallCard, Turn, of_example, of_rollout
 from prove_web.trajectories.metadata import facts_of
 from prove_web.trajectories.provenance import SourceCall
-from training_worker.prove.chat import write_calls
-from training_worker.prove.formats import FORMATS, LLAMA3, Format
-from training_worker.prove.messages import ARRIVED
-from training_worker.prove.rollout import Attempt, Limits, demonstration, oracle
-from training_worker.prove.trajectory import Alternative, Arrival, Example, Failure, Rollout, Step, ToolCall
+from training_worker.chat.formats import FORMATS, LLAMA3, Format
+from training_worker.chat.messages import ARRIVED
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Alternative, Arrival, Example, Failure, Rollout, Step, ToolCall
+from training_worker.environment.episode import Attempt, Limits, demonstration, oracle
 
 from .examples import abstention, chain, examples, sequences
 

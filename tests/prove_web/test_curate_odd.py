@@ -26,10 +26,10 @@ from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.search import search
 from prove_web.trajectories.selection import select_trajectories
 from prove_web.trajectories.versions import InvalidDataset, make_version
-from training_worker.prove.curation.rollout_dataset import ROLLOUTS, DatasetRollout
-from training_worker.prove.export import parquet
-from training_worker.prove.rollout import oracle
-from training_worker.prove.trajectory import dumps, write_lines
+from training_worker.core.trajectory import dumps, write_lines
+from training_worker.datasets.export import parquet
+from training_worker.datasets.rollout_dataset import ROLLOUTS, DatasetRollout
+from training_worker.environment.episode import oracle
 
 from .examples import chain, dataset_of, examples
 from .judged import collected

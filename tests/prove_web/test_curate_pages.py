@@ -27,10 +27,10 @@ from prove_web.review.schema import PLAIN
 from prove_web.trajectories import uploads
 from prove_web.trajectories.export_formats import FORMATS, file_name
 from prove_web.trajectories.models import Dataset, Trajectory
-from training_worker.prove.export.lines import TRIGGERS
-from training_worker.prove.importers.archive import MOST_PACKED
-from training_worker.prove.rollout import oracle
-from training_worker.prove.trajectory import Example, loads
+from training_worker.core.trajectory import Example, loads
+from training_worker.datasets.export.lines import TRIGGERS
+from training_worker.datasets.importers.archive import MOST_PACKED
+from training_worker.environment.episode import oracle
 
 from .examples import chain, dataset_of, examples
 from .trained import calling, keep_rollouts, run_of
@@ -151,7 +151,7 @@ class TestVersions:
 
 
 def dumped(value: object) -> str:
-    from training_worker.prove.trajectory import dumps
+    from training_worker.core.trajectory import dumps
 
     return dumps(value)
 

@@ -22,7 +22,7 @@ from prove_web.experiments.models import HeldOut, Point, Run
 from prove_web.experiments.summary_tiles import TILES, tiles
 from prove_web.experiments.tools import sort_tools, tools_of
 from prove_web.live.models import State
-from training_worker.prove.metrics import BY_NAME, METRICS, TOOLS, Group
+from training_worker.monitoring.metrics import BY_NAME, METRICS, TOOLS, Group
 
 from .trained import RESULT, run_of
 

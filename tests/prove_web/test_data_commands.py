@@ -15,10 +15,10 @@ from django.core.management import CommandError, call_command
 
 from prove_web.trajectories.management.commands.synthesize import Command
 from tests.prove.serving import MODEL, Serve, Served, rewriting
-from training_worker.prove.synthesis import dataset_folder, recipes
-from training_worker.prove.synthesis.dataset import Progress
-from training_worker.prove.synthesis.shards import open_shard_folder
-from training_worker.prove.trajectory import Split
+from training_worker.core.trajectory import Split
+from training_worker.datasets import dataset_folder, recipes
+from training_worker.synthesis.dataset import Progress
+from training_worker.synthesis.shards import open_shard_folder
 
 ROOT = Path(__file__).parents[2]
 

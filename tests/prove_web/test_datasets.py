@@ -20,7 +20,7 @@ from prove_web.environments.models import Environment
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.denormalised_columns import build_search_text as said_in
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
 
 from .examples import chain, dataset_of, examples
 

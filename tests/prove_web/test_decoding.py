@@ -27,9 +27,9 @@ from prove_web.workers.enrolment import enrol
 from training_worker.jobs import dataset_import
 from training_worker.jobs.job_context import EventLog, JobRefusedError
 from training_worker.jobs.spool import SpoolWriter, spool_path
-from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.steps import SCHEMA, read_summaries
-from training_worker.trainer.stop_signal import Stop
+from training_worker.store.parquet import DamagedFile
+from training_worker.store.steps import SCHEMA, read_summaries
+from training_worker.training.stop_signal import Stop
 
 from .api_operations import program
 from .joining import Machine, run
@@ -240,18 +240,18 @@ DECODERS = {
     "prove_web/operations/backups/archive.py": OPERATOR,
     "prove_web/operations/backups/databases.py": OPERATOR,
     "prove_web/trajectories/import_services.py": OUR_OWN,
-    "training_worker/prove/export/parquet.py": OUR_OWN,
-    "training_worker/prove/synthesis/endpoint/response_cache.py": OUR_OWN,
-    "training_worker/prove/importers/decode.py": IN_THE_CHILD,
-    "training_worker/prove/importers/archive.py": IN_THE_CHILD,
-    "training_worker/prove/importers/rows.py": "tables, one bounded row at a time",
-    "training_worker/prove/store/parquet.py": DECODED_BEFORE,
+    "training_worker/datasets/export/parquet.py": OUR_OWN,
+    "training_worker/endpoint/response_cache.py": OUR_OWN,
+    "training_worker/datasets/importers/decode.py": IN_THE_CHILD,
+    "training_worker/datasets/importers/archive.py": IN_THE_CHILD,
+    "training_worker/datasets/importers/rows.py": "tables, one bounded row at a time",
+    "training_worker/store/parquet.py": DECODED_BEFORE,
     "training_worker/trackers/tensorboard.py": IN_THE_CHILD,
     "training_worker/trackers/safe_zip.py": IN_THE_CHILD,
     "training_worker/trackers/wandb_file.py": IN_THE_CHILD,
-    "training_worker/trainer/footprint.py": MAPPED,
-    "training_worker/trainer/policy.py": MAPPED,
-    "training_worker/trainer/packed_sft.py": OUR_OWN,
+    "training_worker/training/footprint.py": MAPPED,
+    "training_worker/policy/policy_folder.py": MAPPED,
+    "training_worker/training/packed_sft.py": OUR_OWN,
 }
 
 

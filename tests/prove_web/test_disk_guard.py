@@ -25,11 +25,11 @@ from prove_web.operations.backups.create_backup import backup, leave_room
 from prove_web.trajectories import uploads
 from prove_web.trajectories.tasks import work
 from prove_web.trajectories.versions import keep_chosen
-from training_worker.disk_quota import GB, NoRoom, get_reserved_gb, room_for
+from training_worker.core.disk_quota import GB, NoRoom, get_reserved_gb, room_for
 from training_worker.jobs.failure import explain
 from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolWriter
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 from .examples import dataset_of, examples
 from .joining import run

@@ -27,12 +27,12 @@ from prove_web.evaluations.ranking import Cell, boards, load_finished_evaluation
 from prove_web.evaluations.storage import NoConversation, folder_of, result_of
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.benchmarks.compare import compare_shared_tasks
-from training_worker.prove.benchmarks.protocol import Item
-from training_worker.prove.benchmarks.results import ITEMS, results_in
-from training_worker.prove.chat import write_calls
-from training_worker.prove.trajectory import ExecutedCall, Message, Rollout, ToolCall
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import ExecutedCall, Message, Rollout, ToolCall
+from training_worker.evaluation import published_scores
+from training_worker.evaluation.compare import compare_shared_tasks
+from training_worker.evaluation.protocol import Item
+from training_worker.evaluation.results import ITEMS, results_in
 
 from .evaluated import AWAY, Aimed, Look, evaluation_of, fails_on, out_of_reach, reads, saying
 from .trained import run_of

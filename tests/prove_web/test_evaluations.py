@@ -28,10 +28,10 @@ from prove_web.live.jobs import finish, lose, request_stop
 from prove_web.live.models import Job, JobEvent, Kind, State, StopLevel
 from prove_web.live.reconcile import reconcile
 from prove_web.trajectories.load_dataset import row
-from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.benchmarks.request import EvaluationRequest
-from training_worker.prove.trajectory import Example
-from training_worker.warm import SERVERS as WARM_SERVERS
+from training_worker.core.trajectory import Example
+from training_worker.core.warm import SERVERS as WARM_SERVERS
+from training_worker.evaluation.registry import KNOWN
+from training_worker.evaluation.request import EvaluationRequest
 
 from .examples import abstention, chain, dataset_of
 from .story import Event, ended, event, step

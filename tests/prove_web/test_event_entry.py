@@ -18,8 +18,8 @@ from prove_web.experiments.models import HeldOut, Point, Run
 from prove_web.live.ingest import record
 from prove_web.live.models import Job, JobEvent, Kind
 from prove_web.workers.event_ingest import check_end, events
-from training_worker.prove.event_data import InvalidEvent
-from training_worker.prove.events import KINDS, get_timestamp
+from training_worker.core.events import KINDS, get_timestamp
+from training_worker.monitoring.event_data import InvalidEvent
 
 from .story import run_job
 

@@ -27,7 +27,7 @@ from prove_web.trajectories.call_fields import (
 )
 from prove_web.trajectories.edit_form import draft_of
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.synthesis.edits import as_it_is
+from training_worker.datasets.edits import as_it_is
 
 from .examples import chain, dataset_of, examples
 

@@ -22,10 +22,10 @@ from prove_web.trajectories.edit_form import apply_button, draft_of, read, wante
 from prove_web.trajectories.load_dataset import row, scores
 from prove_web.trajectories.models import Dataset, Opened, Trajectory
 from prove_web.trajectories.replay_score import example_of
-from training_worker.prove.chat import write_calls
-from training_worker.prove.rollout import Attempt
-from training_worker.prove.synthesis.edits import as_it_is
-from training_worker.prove.trajectory import Example, ToolCall, WorldRef, dumps
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, ToolCall, WorldRef, dumps
+from training_worker.datasets.edits import as_it_is
+from training_worker.environment.episode import Attempt
 
 from .examples import abstention, chain, dataset_of
 

@@ -34,7 +34,7 @@ from prove_web.servers.picture.params import GraphParams, distances
 from prove_web.servers.picture.serializers import MOST, bundle_edges
 from prove_web.trajectories.models import Dataset
 from tests.site.running import ROOT
-from training_worker.prove.graph import graph_path
+from training_worker.graph.dependency_graph import graph_path
 
 from .examples import chain as conversation
 from .examples import dataset_of

@@ -13,7 +13,7 @@ from django.test import Client
 
 from prove_web.live import message_broker
 from prove_web.operations import health, tasks
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -17,7 +17,7 @@ from prove_web.live.models import Job, State
 from prove_web.trajectories import bulk_load
 from prove_web.trajectories.load_dataset import import_dataset, row
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.trajectory import Example, loads, write_lines
+from training_worker.core.trajectory import Example, loads, write_lines
 
 from .examples import chain, dataset_of, examples
 from .story import ended, event, run_job

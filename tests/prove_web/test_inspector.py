@@ -31,9 +31,9 @@ from prove_web.servers.world_cache import cache, moments
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.replay_score import example_of, judge
 from tests.waiting import eventually
-from training_worker.prove.synthesis.dataset_folder import list_changed_files, read
-from training_worker.prove.synthesis.validate import validate
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.datasets.dataset_folder import list_changed_files, read
+from training_worker.synthesis.validate import validate
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"

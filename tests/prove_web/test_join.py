@@ -30,8 +30,8 @@ from prove_web.workers.models import Enrolment
 from prove_web.workers.quota import tidy_all
 from prove_web.workers.worker_status import workers
 from tests.waiting import eventually
+from training_worker.core.models import left_by
 from training_worker.join.compatibility import versions
-from training_worker.prove.models import left_by
 
 from .joining import Machine, fresh, joining, over_http, run, said_of
 from .story import event

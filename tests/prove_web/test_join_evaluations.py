@@ -23,11 +23,11 @@ from prove_web.workers.capabilities import describe_missing_capability
 from prove_web.workers.enrolment import enrol
 from prove_web.workers.file_transfer import iter_required_files
 from tests.waiting import eventually
+from training_worker.evaluation.results import IDENTITY, ITEMS, slugify_model_name
+from training_worker.graph.dependency_graph import graph_path
 from training_worker.jobs.evaluate import begin_with
 from training_worker.jobs.spool import SpoolReader, spool_path
 from training_worker.join.file_sync import ground
-from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, slugify_model_name
-from training_worker.prove.graph import graph_path
 
 from .joining import CAN, ROOT, Machine, evaluation, fresh, joining, over_http, run, said_of
 from .story import event

@@ -23,7 +23,7 @@ from prove_web.accounts.context import SECTIONS
 from prove_web.live.models import Job, Kind, State
 from prove_web.live.templatetags import kit
 from prove_web.trajectories.breakdown import parts_of
-from training_worker.prove.trajectory import Reward
+from training_worker.core.trajectory import Reward
 
 from .conftest import one_line
 

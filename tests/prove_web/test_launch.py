@@ -25,7 +25,7 @@ from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.reward import PAPER
+from training_worker.reward import PAPER
 
 from .api_operations import with_token
 from .examples import chain, dataset_of
@@ -78,7 +78,7 @@ def test_a_launched_run_is_in_the_queue_with_the_next_number(
 def test_the_worker_gets_only_settings_that_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
     from training_worker.jobs.settings import GIVEN, OWN
 
-    grpo = pytest.importorskip("training_worker.trainer.grpo_config", reason="torch is not installed")
+    grpo = pytest.importorskip("training_worker.training.grpo_config", reason="torch is not installed")
     alices.post(page(project), filled(dataset))
     known = OWN | {one.name for one in fields(grpo.GRPORun)} - GIVEN
     assert set(Job.objects.get(kind=Kind.RUN).spec) <= known
@@ -88,7 +88,7 @@ def test_the_worker_gets_only_settings_that_it_knows(project: Project, dataset: 
     ("module", "run", "kind"), [("grpo_config", "GRPORun", "grpo"), ("sft_config", "SupervisedRun", "sft")]
 )
 def test_the_defaults_are_the_trainers(module: str, run: str, kind: str) -> None:
-    trainer = pytest.importorskip(f"training_worker.trainer.{module}", reason="torch is not installed")
+    trainer = pytest.importorskip(f"training_worker.training.{module}", reason="torch is not installed")
     from training_worker.jobs.run import DEFAULTS as OF_JOBS
 
     theirs = {one.name: one.default for one in fields(getattr(trainer, run))} | OF_JOBS
@@ -105,7 +105,7 @@ def test_the_rewards_defaults_are_the_papers() -> None:
 
 
 def test_the_token_limits_are_the_samplers() -> None:
-    sampler = pytest.importorskip("training_worker.trainer.generate", reason="torch is not installed")
+    sampler = pytest.importorskip("training_worker.rollout.generate", reason="torch is not installed")
     assert asdict(sampler.TokenLimits()) == LIMITS
 
 
@@ -271,7 +271,7 @@ def test_a_supervised_run_is_a_job_of_its_own_kind(project: Project, dataset: Da
 def test_a_supervised_worker_gets_only_settings_that_it_knows(
     project: Project, dataset: Dataset, alices: Client
 ) -> None:
-    supervised = pytest.importorskip("training_worker.trainer.sft_config", reason="torch is not installed")
+    supervised = pytest.importorskip("training_worker.training.sft_config", reason="torch is not installed")
     from training_worker.jobs.settings import GIVEN, OWN
 
     every = {"decay": 0, "warmup_steps": 9, "precision": "bf16", "gradient_checkpointing": "yes", "longest": 100}

@@ -23,7 +23,7 @@ from prove_web.live.models import Job
 from prove_web.operations.logs import configuration, facts
 from prove_web.operations.middleware import observe_requests
 from prove_web.supervisor.output import Console
-from training_worker import logs
+from training_worker.worker import logs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

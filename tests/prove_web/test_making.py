@@ -11,7 +11,7 @@ from django.utils import timezone
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, JobEvent, State
 from prove_web.trajectories.forecast import NoForecast, forecast
-from training_worker.prove.synthesis.recipes import PLANS
+from training_worker.datasets.recipes import PLANS
 
 from .examples import dataset_of
 from .test_datasets import GOOD, SignIn, at

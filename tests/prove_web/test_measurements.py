@@ -21,7 +21,7 @@ from prove_web.live.models import Job, JobEvent, Kind, State
 from prove_web.operations import collector
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.worker_drain import drain
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 Figures = dict[tuple[str, ...], float]

@@ -18,8 +18,8 @@ from prove_web.experiments.summary_tiles import tiles
 from prove_web.live.deltas import deltas
 from prove_web.live.ingest import record
 from prove_web.live.models import Job
+from training_worker.core.json_numbers import ODD
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
-from training_worker.prove.json_numbers import ODD
 
 from .api_operations import with_token
 from .story import event, run_job

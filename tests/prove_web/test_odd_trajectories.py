@@ -22,8 +22,8 @@ from prove_web.trajectories.edit_form import draft_of
 from prove_web.trajectories.entered_arguments import DEEPEST, LONGEST, NotArguments, arguments_of
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.search import search
-from training_worker.prove.synthesis.edits import as_it_is
-from training_worker.prove.trajectory import Example, dumps
+from training_worker.core.trajectory import Example, dumps
+from training_worker.datasets.edits import as_it_is
 
 from .examples import chain, dataset_of, examples
 

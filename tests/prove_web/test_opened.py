@@ -13,7 +13,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.servers.models import LiveSession, Source
 from prove_web.servers.world_cache import moments
-from training_worker.prove.trajectory import ToolCall
+from training_worker.core.trajectory import ToolCall
 
 from .examples import abstention, chain, dataset_of
 from .trained import calling, good, keep_rollouts, run_of

@@ -18,7 +18,7 @@ from prove_web.experiments.models import Run
 from prove_web.live.deltas import deltas
 from prove_web.live.models import Job, JobEvent, State
 from prove_web.live.reconcile import reconcile
-from training_worker.prove.metrics.names import is_valid_name, sanitize_name
+from training_worker.monitoring.metrics.names import is_valid_name, sanitize_name
 
 from .api_operations import with_token
 

@@ -18,7 +18,7 @@ from prove_web.experiments.models import Run
 from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.live.models import JobEvent
 from training_worker.client.runs import pieces
-from training_worker.prove.store.folder import read_one
+from training_worker.store.folder import read_one
 
 from .api_operations import with_token
 from .test_outside import RUNS, made

@@ -15,7 +15,7 @@ from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.live.models import State
 from tests.waiting import eventually
 from training_worker.client.trl_capture import Watch
-from training_worker.prove.store.folder import read_one
+from training_worker.store.folder import read_one
 
 from .test_outside_client import Connect
 from .test_outside_client import connect as connect

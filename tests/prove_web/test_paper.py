@@ -19,9 +19,9 @@ from prove_web.experiments.models import Run, RunKind
 from prove_web.experiments.paper.ours import load_project_results
 from prove_web.experiments.paper.pages import average_near_step
 from prove_web.experiments.paper.tables import ABLATIONS, Row, Table
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.benchmarks.published_scores import COLUMNS
-from training_worker.prove.reward import PRESETS
+from training_worker.evaluation import published_scores
+from training_worker.evaluation.published_scores import COLUMNS
+from training_worker.reward import PRESETS
 
 from .compared import trained_run
 from .evaluated import Look, evaluation_of, fails_on, saying

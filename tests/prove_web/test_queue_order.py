@@ -12,7 +12,7 @@ from prove_web.live.ingest import record
 from prove_web.live.jobs import dispatch, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
 from prove_web.live.priority import move, sort_by_priority
-from training_worker import job_queue
+from training_worker.worker import job_queue
 
 from .story import event
 

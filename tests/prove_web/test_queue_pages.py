@@ -18,7 +18,7 @@ from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind, State
 from prove_web.workers.queue_view import line
 from prove_web.workers.worker_status import MOST_SILENT, workers
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 As = Callable[[User], Client]

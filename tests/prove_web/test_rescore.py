@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.trajectory import write_lines
+from training_worker.core.trajectory import write_lines
+from training_worker.environment.episode import Attempt, oracle
 
 from .examples import abstention, chain
 

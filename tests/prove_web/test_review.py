@@ -19,7 +19,7 @@ from prove_web.accounts.roles import Role
 from prove_web.review import assignment
 from prove_web.review.models import Acceptance, Hold, Item, Queue, Review
 from prove_web.review.schema import PLAIN
-from training_worker.prove.trajectory import WorldRef
+from training_worker.core.trajectory import WorldRef
 
 from .examples import chain, dataset_of, examples
 from .reviewed import queue_of

@@ -14,7 +14,7 @@ from prove_web.review.acceptance import accept
 from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Item, Queue, Review
 from prove_web.review.schema import PLAIN
-from training_worker.prove.synthesis import drift
+from training_worker.datasets import drift
 
 from .examples import abstention, chain, dataset_of
 

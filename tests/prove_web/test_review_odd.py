@@ -22,7 +22,7 @@ from prove_web.review.models import Acceptance, Item, Queue, Review
 from prove_web.review.question_forms import Editor
 from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, Question, read_schema
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.trajectory import WorldRef
+from training_worker.core.trajectory import WorldRef
 
 from .examples import abstention, chain, dataset_of
 from .reviewed import given, queue_of, saying

@@ -17,8 +17,8 @@ from prove_web.experiments.reward_config import compute_max_reward, describe_rew
 from prove_web.experiments.reward_fields import TITLES
 from prove_web.experiments.rollouts import groups_of
 from prove_web.trajectories.breakdown import parts_of
-from training_worker.prove.reward import PRESETS, RewardConfig, reward_of
-from training_worker.prove.trajectory import Example, Rollout, ToolCall
+from training_worker.core.trajectory import Example, Rollout, ToolCall
+from training_worker.reward import PRESETS, RewardConfig, reward_of
 
 from .examples import abstention, chain, dataset_of
 from .trained import calling, good, keep_rollouts, run_of, saying

@@ -23,10 +23,10 @@ from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.search import LOOKUPS, NUMBERS, SIGNS, Hit, Query, SearchResults
 from prove_web.live.ingest import record
 from prove_web.live.models import JobEvent
-from training_worker.prove.store.folder import read_rollouts
-from training_worker.prove.store.storage import Storage
-from training_worker.prove.store.uploader import bring
-from training_worker.prove.trajectory import Example, Rollout, ToolCall
+from training_worker.core.trajectory import Example, Rollout, ToolCall
+from training_worker.store.folder import read_rollouts
+from training_worker.store.storage import Storage
+from training_worker.store.uploader import bring
 
 from .examples import abstention, chain, dataset_of
 from .story import Event, event, run_job, step

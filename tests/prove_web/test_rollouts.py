@@ -19,8 +19,8 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.credit import ledger
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollouts import groups_of
-from training_worker.prove.reward import PAPER, score
-from training_worker.prove.trajectory import Example, ExecutedCall, Rollout, ToolCall
+from training_worker.core.trajectory import Example, ExecutedCall, Rollout, ToolCall
+from training_worker.reward import PAPER, score
 
 from .examples import abstention, chain, dataset_of, examples
 from .trained import calling, good, keep_old_rollouts, keep_rollouts, run_of, saying

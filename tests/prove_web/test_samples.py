@@ -20,9 +20,9 @@ from prove_web.accounts.models import Project, User
 from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 from prove_web.trajectories.samples import SIZE, draw, turns_of
-from training_worker.prove.edges import longest_path
-from training_worker.prove.provenance import single
-from training_worker.prove.trajectory import Example, Level, write_lines
+from training_worker.core.trajectory import Example, Level, write_lines
+from training_worker.dataflow.provenance import single
+from training_worker.graph.edges import longest_path
 
 from .examples import chain, dataset_of, examples
 

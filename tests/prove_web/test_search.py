@@ -26,7 +26,7 @@ from prove_web.trajectories.search import search
 from prove_web.trajectories.search.ast import AllOf, AnyOf, FieldComparison, Negation, Node, Text, format_query
 from prove_web.trajectories.search.fields import FIELDS
 from prove_web.trajectories.search.parsing import parse
-from training_worker.prove.trajectory import dumps
+from training_worker.core.trajectory import dumps
 
 from .examples import abstention, chain, dataset_of, examples
 

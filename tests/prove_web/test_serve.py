@@ -28,9 +28,9 @@ from prove_web.supervisor import valkey
 from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs
 from tests.waiting import PATIENCE, eventually
-from training_worker import logs
+from training_worker.evaluation.allowlist import ENDPOINTS
 from training_worker.join import __main__ as join
-from training_worker.prove.benchmarks.allowlist import ENDPOINTS
+from training_worker.worker import logs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MARKER = "PROVE_TEST_MARKER"

@@ -126,7 +126,7 @@ PRINT_UMASKS = """
 import os
 os.umask(0o022)
 os.environ["REDIS_URL"] = "unix:///nowhere"
-import training_worker.app
+import training_worker.worker.app
 worker = os.umask(0o022)
 os.environ["DJANGO_SETTINGS_MODULE"] = "prove_web.settings"
 from django.conf import settings

@@ -26,7 +26,7 @@ from prove_web.live.ingest import record
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.enrolment import enrol
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 from .examples import dataset_of
 from .story import ended, event

@@ -18,7 +18,7 @@ from prove_web.live.models import Job, Kind
 from prove_web.servers.catalogue import CATEGORIES, entries
 from prove_web.servers.models import LiveSession
 from prove_web.servers.tool_list import COLUMNS
-from training_worker.prove.metrics import TOOLS as BY_TOOL
+from training_worker.monitoring.metrics import TOOLS as BY_TOOL
 
 from .examples import dataset_of, examples
 

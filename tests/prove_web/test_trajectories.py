@@ -18,7 +18,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.servers.models import LiveSession
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.replay_score import judge
-from training_worker.prove.trajectory import Example, Failure, ForeignTool, ServerCheck, Step, ToolCall, WorldRef
+from training_worker.core.trajectory import Example, Failure, ForeignTool, ServerCheck, Step, ToolCall, WorldRef
 
 from .examples import abstention, chain, dataset_of, examples
 

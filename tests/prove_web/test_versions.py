@@ -15,10 +15,10 @@ from prove_web.live.reconcile import reconcile
 from prove_web.trajectories import row_selection, tasks, versions
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.versions import InvalidDataset, make_version
+from training_worker.core.trajectory import Example, loads
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.files import write_streamed
 from training_worker.jobs.console import LOG
-from training_worker.prove.curation.files import write_streamed
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import Example, loads
 
 from ..waiting import eventually
 from .examples import dataset_of, examples

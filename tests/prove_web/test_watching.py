@@ -12,9 +12,9 @@ from django.urls import reverse
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
-from training_worker.prove import live_rollout
-from training_worker.prove.live_rollout import LiveRollout
-from training_worker.prove.trajectory import Message
+from training_worker.core.trajectory import Message
+from training_worker.environment import live_rollout
+from training_worker.environment.live_rollout import LiveRollout
 
 from .examples import chain, dataset_of
 from .trained import good, keep_rollouts, run_of

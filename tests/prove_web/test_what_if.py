@@ -28,9 +28,9 @@ from prove_web.experiments.what_if.of_dataset import DatasetSource
 from prove_web.experiments.what_if.of_run import RunSource, spread
 from prove_web.experiments.what_if.params import parse_params
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.reward import PAPER, PRESETS, RewardConfig, reward_of
-from training_worker.prove.reward_replay import Comparison, rescore
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.core.trajectory import Example, Rollout
+from training_worker.environment.reward_replay import Comparison, rescore
+from training_worker.reward import PAPER, PRESETS, RewardConfig, reward_of
 
 from .examples import abstention, chain, dataset_of, examples
 from .judged import collected, queue_of, settle

@@ -30,11 +30,11 @@ from prove_web.workers.models import Enrolment
 from prove_web.workers.worker_drain import list_draining_workers
 from prove_web.workers.worker_status import workers
 from tests.waiting import eventually
-from training_worker import heartbeat, worker_info
 from training_worker.join.compatibility import versions
 from training_worker.join.file_sync import Mirror
 from training_worker.join.http_client import Line
 from training_worker.join.slots import shares
+from training_worker.worker import heartbeat, worker_info
 
 from .joining import CAN, Machine, evaluation, fresh, joining, over_http, run
 from .story import event

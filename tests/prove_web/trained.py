@@ -12,12 +12,12 @@ from prove_web.experiments.rollout_index import record_rollouts
 from prove_web.experiments.rollouts import size_of_groups
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.advantage import Scale, advantages
-from training_worker.prove.chat import write_calls
-from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.record import RolloutRecord, Tokens
-from training_worker.prove.trajectory import Example, Rollout, ToolCall, write_lines
+from training_worker.chat.protocol import write_calls
+from training_worker.core.trajectory import Example, Rollout, ToolCall, write_lines
+from training_worker.environment.episode import Attempt, oracle
+from training_worker.reward.advantage import Scale, advantages
+from training_worker.store.folder import RolloutFolder
+from training_worker.store.record import RolloutRecord, Tokens
 
 from .examples import dataset_of
 

@@ -8,13 +8,13 @@ from safetensors.torch import load_model, save_model
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tests.sharing import shared_folder
-from training_worker.prove.rollout import demonstration
-from training_worker.prove.trajectory import Example
-from training_worker.trainer.conversation import encode_demonstration
-from training_worker.trainer.curriculum import text
-from training_worker.trainer.model import Shape, tiny_model
-from training_worker.trainer.packed_sft import SFTRun, Stage, fit_model
-from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.core.trajectory import Example
+from training_worker.environment.episode import demonstration
+from training_worker.policy.conversation import encode_demonstration
+from training_worker.policy.model import Shape, tiny_model
+from training_worker.policy.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.training.curriculum import text
+from training_worker.training.packed_sft import SFTRun, Stage, fit_model
 
 from .double import NAMES, Bank, example
 from .families import family_folder as family_folder

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from training_worker.prove.chat import parse_calls
-from training_worker.prove.reward import form_level, score
-from training_worker.prove.trajectory import Boundary, Example, ExecutedCall, Message, Rollout, Step, ToolCall, WorldRef
+from training_worker.chat.protocol import parse_calls
+from training_worker.core.trajectory import Boundary, Example, ExecutedCall, Message, Rollout, Step, ToolCall, WorldRef
+from training_worker.reward import form_level, score
 
 NAMES = ("Maria Lopez", "Viktor Sato", "Greta Khan", "Omar Diaz")
 

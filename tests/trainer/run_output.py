@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from training_worker.prove.metrics import METRICS
-from training_worker.prove.store.folder import RolloutFolder, read_rollouts
-from training_worker.prove.trajectory import Rollout
+from training_worker.core.trajectory import Rollout
+from training_worker.monitoring.metrics import METRICS
+from training_worker.store.folder import RolloutFolder, read_rollouts
 
 TIMES = {metric.name for metric in METRICS if metric.group in ("Time", "Machine")} | {"wasted_s"}
 

@@ -15,20 +15,20 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from training_worker.prove.trajectory import Message
-from training_worker.trainer.audit import Assembly, Verdict, audit, audit_folder
-from training_worker.trainer.audit.__main__ import format_verdict, main
-from training_worker.trainer.audit.difference import difference
-from training_worker.trainer.audit.folder import UnreadableModel, tokenizer_of
-from training_worker.trainer.audit.likelihood import Reader
-from training_worker.trainer.audit.weights import likelihood
-from training_worker.trainer.conversation import EncodedConversation, encode, encode_demonstration, glue_ids, join
-from training_worker.trainer.model_families import chat_of
+from training_worker.audit import Assembly, Verdict, audit, audit_folder
+from training_worker.audit.__main__ import format_verdict, main
+from training_worker.audit.difference import difference
+from training_worker.audit.folder import UnreadableModel, tokenizer_of
+from training_worker.audit.likelihood import Reader
+from training_worker.audit.weights import likelihood
+from training_worker.core.models import SHIPPED
+from training_worker.core.trajectory import Message
+from training_worker.policy.conversation import EncodedConversation, encode, encode_demonstration, glue_ids, join
+from training_worker.policy.model_families import chat_of
 
 from .families import EVERY, family_model, family_tokenizer
 
 ROOT = Path(__file__).parents[2]
-WARM = ROOT / "training_worker" / "trainer" / "warm"
 CHECKS = ["calls", "verbatim", "glue", "rendering", "mask", "control", "log-probabilities"]
 
 
@@ -50,11 +50,11 @@ def test_every_family_passes_with_its_weights(name: str, family_folder: Callable
 
 
 def test_the_policy_that_is_shipped_passes() -> None:
-    assert failing(audit_folder(WARM)) == []
+    assert failing(audit_folder(SHIPPED)) == []
 
 
 def test_the_audit_of_a_template_without_an_end_is_ended(tmp_path: Path) -> None:
-    folder = shutil.copytree(WARM, tmp_path / "endless")
+    folder = shutil.copytree(SHIPPED, tmp_path / "endless")
     loops = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     (folder / "chat_template.jinja").write_text(loops)
     with pytest.raises(UnreadableModel, match=r"took more than 0\.2 seconds\. Check it for an endless loop"):

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.prove.known import known_examples
-from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.augmentation import find_copied_texts, reword, word_pool
-from training_worker.trainer.curriculum import Draws
-from training_worker.trainer.rationale import rationales
+from training_worker.core.trajectory import Example, Step, ToolCall
+from training_worker.training.augmentation import find_copied_texts, reword, word_pool
+from training_worker.training.curriculum import Draws
+from training_worker.training.rationale import rationales
 
 
 @pytest.fixture(scope="module")

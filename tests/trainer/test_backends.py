@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.trainer.backends import GenerationRequest, Name, NoBackend, backend_for, slot_cache
-from training_worker.trainer.backends.decoder import DecoderBackend
-from training_worker.trainer.backends.ngram_draft import Lookup
-from training_worker.trainer.backends.row_rng import Uniforms, pick
-from training_worker.trainer.backends.slot_cache import OneToken, Slots
-from training_worker.trainer.backends.transformers import TransformersBackend
-from training_worker.trainer.decoder import Decoder
-from training_worker.trainer.generate import Sample, TokenLimits, sample
-from training_worker.trainer.grpo_trainer import add_adapter
-from training_worker.trainer.model_families import family_of
-from training_worker.trainer.shared_prefix_logprobs import group_logprobs
+from training_worker.policy.decoder import Decoder
+from training_worker.policy.model_families import family_of
+from training_worker.rollout.backends import GenerationRequest, Name, NoBackend, backend_for, slot_cache
+from training_worker.rollout.backends.decoder import DecoderBackend
+from training_worker.rollout.backends.ngram_draft import Lookup
+from training_worker.rollout.backends.row_rng import Uniforms, pick
+from training_worker.rollout.backends.slot_cache import OneToken, Slots
+from training_worker.rollout.backends.transformers import TransformersBackend
+from training_worker.rollout.generate import Sample, TokenLimits, sample
+from training_worker.training.grpo_trainer import add_adapter
+from training_worker.training.shared_prefix_logprobs import group_logprobs
 
 from .double import Bank, example
 from .families import EVERY, family_model, family_tokenizer

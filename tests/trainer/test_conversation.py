@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from training_worker.prove.rollout import demonstration
-from training_worker.prove.trajectory import Example, Message
-from training_worker.trainer.conversation import EncodedConversation, as_dicts, encode, encode_demonstration, glue_ids
+from training_worker.core.trajectory import Example, Message
+from training_worker.environment.episode import demonstration
+from training_worker.policy.conversation import EncodedConversation, as_dicts, encode, encode_demonstration, glue_ids
 
 from .double import Bank
 

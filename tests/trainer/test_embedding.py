@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.prove.sentences import tiny_sentences
-from training_worker.prove.trajectory import UnreadableData
-from training_worker.trainer.embedding import Sentences
+from training_worker.core.trajectory import UnreadableData
+from training_worker.policy.embedding import Sentences
 
 TEXTS = ["", "Search a film.", "Search a film", "Écris «tout» dans un fichier", "x" * 300, "search_film {'name': 'Up'}"]
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.schemas import tool_schema
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed, Settings
-from training_worker.prove.synthesis.language_model import write_texts
-from training_worker.prove.trajectory import Message, ToolCall
+from training_worker.chat.schemas import tool_schema
+from training_worker.core.models import SHIPPED
+from training_worker.core.trajectory import Message, ToolCall
+from training_worker.endpoint import Endpoint, EndpointFailed, Settings
+from training_worker.synthesis.language_model import write_texts
 
 from .double import example
 
 pytestmark = pytest.mark.long  # Transformers' server takes half a minute to start
-WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 UP = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
 
 
@@ -29,7 +29,7 @@ UP = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the model is served; one process for all tests."""
     home = tmp_path_factory.mktemp("serving")
-    command = [Path(sys.executable).with_name("transformers"), "serve", WARM, "--host", "127.0.0.1"]
+    command = [Path(sys.executable).with_name("transformers"), "serve", SHIPPED, "--host", "127.0.0.1"]
     command += ["--port", "0", "--device", "cpu"]
     environment = {**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     log = home / "log"
@@ -51,7 +51,7 @@ def address(process: subprocess.Popen[bytes], log: Path) -> str:
     raise AssertionError(log.read_text("utf-8", "replace"))
 
 
-def settings(url: str, cache: Path, model: str = str(WARM)) -> Settings:
+def settings(url: str, cache: Path, model: str = str(SHIPPED)) -> Settings:
     return Settings(url=url, model=model, cache=cache, answer=60, retries=1)
 
 

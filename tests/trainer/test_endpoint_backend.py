@@ -11,10 +11,10 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from tests.prove.serving import Serve, completion
-from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.trajectory import Rollout, ToolCall
-from training_worker.trainer.backends.endpoint import EndpointBackend
-from training_worker.trainer.generate import generate_text_rollouts
+from training_worker.core.trajectory import Rollout, ToolCall
+from training_worker.endpoint import Endpoint
+from training_worker.rollout.backends.endpoint import EndpointBackend
+from training_worker.rollout.generate import generate_text_rollouts
 
 from .live import EXAMPLE, LIST
 

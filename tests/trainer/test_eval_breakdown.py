@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.trajectory import Example, Reward, Rollout
-from training_worker.trainer.eval_breakdown import (
+from training_worker.core.trajectory import Example, Reward, Rollout
+from training_worker.environment.episode import Attempt, oracle
+from training_worker.training.eval_breakdown import (
     ALWAYS,
     CUTS,
     LEAST,
@@ -25,7 +25,7 @@ from training_worker.trainer.eval_breakdown import (
     state_reached,
     summarize_slices,
 )
-from training_worker.trainer.evaluate import Rollouts
+from training_worker.training.evaluate import Rollouts
 
 from .worlds import conversations
 

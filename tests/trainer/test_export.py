@@ -8,28 +8,28 @@ import pytest
 from datasets import Dataset, load_dataset
 
 from mcp_servers.catalogue import fingerprint
-from training_worker.prove.export.publish import publish
-from training_worker.prove.graph import build
-from training_worker.prove.importers.conversation import Chat, ChatMessage, example_of, tools_of
-from training_worker.prove.messages import chat_messages
-from training_worker.prove.rollout import Prompt, demonstration
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.synthesis.manifest import DrawCounts
-from training_worker.prove.trajectory import Example
-from training_worker.trainer.conversation import render
-from training_worker.trainer.curriculum import encode_full_demonstration
-from training_worker.trainer.model_families import chat_of
-from training_worker.trainer.policy import Policy, load_policy
+from training_worker.chat.messages import chat_messages
+from training_worker.core.models import SHIPPED
+from training_worker.core.trajectory import Example
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.export.publish import publish
+from training_worker.datasets.importers.conversation import Chat, ChatMessage, example_of, tools_of
+from training_worker.datasets.manifest import DrawCounts
+from training_worker.environment.episode import Prompt, demonstration
+from training_worker.graph.dependency_graph import build
+from training_worker.policy.conversation import render
+from training_worker.policy.model_families import chat_of
+from training_worker.policy.policy_folder import Policy, load_policy
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import TINY
+from training_worker.training.curriculum import encode_full_demonstration
 
-WARM = Path(dataset_folder.__file__).parents[2] / "trainer" / "warm"
 SERVERS = ("vehicle",)
 
 
 @pytest.fixture(scope="module")
 def policy() -> Policy:
-    return load_policy(WARM)
+    return load_policy(SHIPPED)
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.prove.rollout import demonstration
-from training_worker.prove.trajectory import Example
-from training_worker.trainer.backends.scripted_policy import ScriptedBackend
-from training_worker.trainer.conversation import glue_ids
-from training_worker.trainer.generate import Sample, TokenLimits, sample
+from training_worker.core.trajectory import Example
+from training_worker.environment.episode import demonstration
+from training_worker.policy.conversation import glue_ids
+from training_worker.rollout.backends.scripted_policy import ScriptedBackend
+from training_worker.rollout.generate import Sample, TokenLimits, sample
 
 from .double import Bank
 

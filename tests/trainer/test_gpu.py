@@ -13,19 +13,19 @@ from rich.console import Console
 
 from mcp_servers.catalogue import SERVERS
 from tests.prove.known import share_graph
-from training_worker.benchmark_page import PAGE
-from training_worker.gpu import __main__ as command
-from training_worker.gpu.__main__ import main, options_of, run
-from training_worker.gpu.options import SMALL, Options, Size
-from training_worker.gpu.real_model_experiment import RealModelExperiment
-from training_worker.gpu.server_difficulty import chained_tools, find_hardest_servers
-from training_worker.gpu.step import MEASURES
-from training_worker.prove.training_presets import PAPER
-from training_worker.prove.trajectory import Example, read_lines
-from training_worker.trainer import device
-from training_worker.trainer.models import SHIPPED, model_under
-from training_worker.trainer.policy import load_policy, load_tokenizer
-from training_worker.trainer.random_model import GroundTruth, ModelShape, build_random_model
+from training_worker.core.benchmark_page import PAGE
+from training_worker.core.training_presets import PAPER
+from training_worker.core.trajectory import Example, read_lines
+from training_worker.experiments.gpu import __main__ as command
+from training_worker.experiments.gpu.__main__ import main, options_of, run
+from training_worker.experiments.gpu.options import SMALL, Options, Size
+from training_worker.experiments.gpu.real_model_experiment import RealModelExperiment
+from training_worker.experiments.gpu.server_difficulty import chained_tools, find_hardest_servers
+from training_worker.experiments.gpu.step import MEASURES
+from training_worker.policy.models import SHIPPED, model_under
+from training_worker.policy.policy_folder import load_policy, load_tokenizer
+from training_worker.policy.random_model import GroundTruth, ModelShape, build_random_model
+from training_worker.training import device
 
 SHAPE = ModelShape(layers=2, width=64, heads=4, kv_heads=2, head_dim=16, ffn=128, vocabulary=5_000)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prove.known import known_examples
-from training_worker.prove.trajectory import dumps
-from training_worker.trainer.gradient_noise import batch_gradients, noise_scale, similarity, table
-from training_worker.trainer.policy import load_policy
-
-WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
+from training_worker.core.models import SHIPPED
+from training_worker.core.trajectory import dumps
+from training_worker.policy.policy_folder import load_policy
+from training_worker.training.gradient_noise import batch_gradients, noise_scale, similarity, table
 
 
 @given(st.integers(0, 99), st.lists(st.floats(0.1, 10), min_size=5, max_size=5))
@@ -38,7 +35,7 @@ def test_the_noise_scale_of_gradients_whose_noise_is_known() -> None:
 
 
 def test_batches_of_the_warm_policy_have_gradients_of_each_kind() -> None:
-    policy, examples = load_policy(WARM), sorted(known_examples(30), key=lambda one: len(dumps(one)))[:4]
+    policy, examples = load_policy(SHIPPED), sorted(known_examples(30), key=lambda one: len(dumps(one)))[:4]
     found = list(batch_gradients(policy, examples, 3, seed=1, prompts=2, group=2))
     weights = policy.model.num_parameters()
     assert all(one[name].shape == (weights,) for one in found for name in ("rollout", "branch", "supervised"))

@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.prove.metrics import METRICS, TERMS, TOOLS
-from training_worker.prove.store.folder import step_name, tokens_name
-from training_worker.prove.store.steps import read_summaries
-from training_worker.prove.store.tokens import read_tokens
-from training_worker.prove.trajectory import Example, Rollout, write_lines
-from training_worker.trainer import grpo_trainer
-from training_worker.trainer.generate import TokenLimits, sample
-from training_worker.trainer.grpo import Event, GRPORun, train
-from training_worker.trainer.grpo_trainer import GroupedTrainer, as_batch
-from training_worker.trainer.metrics import batch_metrics
-from training_worker.trainer.policy import load_policy, save_policy
-from training_worker.trainer.run_folder import RunFolder, RunMismatch
-from training_worker.trainer.shared_prefix_logprobs import group_logprobs
-from training_worker.trainer.stop_signal import Stop
+from training_worker.core.trajectory import Example, Rollout, write_lines
+from training_worker.monitoring.metrics import METRICS, TERMS, TOOLS
+from training_worker.policy.policy_folder import load_policy, save_policy
+from training_worker.rollout.generate import TokenLimits, sample
+from training_worker.store.folder import step_name, tokens_name
+from training_worker.store.steps import read_summaries
+from training_worker.store.tokens import read_tokens
+from training_worker.training import grpo_trainer
+from training_worker.training.grpo import Event, GRPORun, train
+from training_worker.training.grpo_trainer import GroupedTrainer, as_batch
+from training_worker.training.metrics import batch_metrics
+from training_worker.training.run_folder import RunFolder, RunMismatch
+from training_worker.training.shared_prefix_logprobs import group_logprobs
+from training_worker.training.stop_signal import Stop
 
 from .double import Bank
 from .run_output import lines_of, rollouts_in, without_times

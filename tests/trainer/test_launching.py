@@ -14,9 +14,9 @@ import yaml
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tests.waiting import PATIENCE
+from training_worker.core.trajectory import Example, write_lines
 from training_worker.jobs.launch import as_yaml, configuration, processes
-from training_worker.prove.trajectory import Example, write_lines
-from training_worker.trainer.policy import load_policy, save_policy
+from training_worker.policy.policy_folder import load_policy, save_policy
 
 from .run_output import lines_of, rollouts_in
 
@@ -26,8 +26,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from tests.trainer.test_switches import uneven
-from training_worker.trainer.grpo import train
-from training_worker.trainer.grpo_config import GRPORun, TokenLimits
+from training_worker.training.grpo import train
+from training_worker.training.grpo_config import GRPORun, TokenLimits
 
 folder = Path(sys.argv[1])
 train(

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from training_worker.prove import live_rollout
-from training_worker.prove.live_rollout import LONGEST, LiveRollout
-from training_worker.prove.trajectory import Example, Message, write_lines
-from training_worker.trainer.engine import Sample
-from training_worker.trainer.generate import TokenLimits
-from training_worker.trainer.grpo import GRPORun, train
-from training_worker.trainer.live_rollout import Watch
-from training_worker.trainer.policy import save_policy
+from training_worker.core.trajectory import Example, Message, write_lines
+from training_worker.environment import live_rollout
+from training_worker.environment.live_rollout import LONGEST, LiveRollout
+from training_worker.policy.policy_folder import save_policy
+from training_worker.rollout.engine import Sample
+from training_worker.rollout.generate import TokenLimits
+from training_worker.training.grpo import GRPORun, train
+from training_worker.training.live_rollout import Watch
 
 from .double import Bank, example
 from .run_output import rollouts_in

@@ -2,7 +2,7 @@
 
 import platform
 
-from training_worker.trainer.malloc import keep_memory
+from training_worker.policy.malloc import keep_memory
 
 
 def test_glibc_listens_and_other_libraries_are_left_alone() -> None:

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.prove.metrics import BY_NAME, TERMS, TOOLS
-from training_worker.prove.reward import RewardConfig
-from training_worker.prove.reward.success import is_success
-from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
-from training_worker.trainer.generate import Sample, TokenLimits
-from training_worker.trainer.generate import sample as spoken
-from training_worker.trainer.grpo_callback import Machine
-from training_worker.trainer.metrics import (
+from training_worker.core.trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
+from training_worker.environment.episode import Attempt, oracle
+from training_worker.monitoring.metrics import BY_NAME, TERMS, TOOLS
+from training_worker.reward import RewardConfig
+from training_worker.reward.success import is_success
+from training_worker.rollout.generate import Sample, TokenLimits
+from training_worker.rollout.generate import sample as spoken
+from training_worker.training.grpo_callback import Machine
+from training_worker.training.metrics import (
     COMPONENTS,
     MALFORMED,
     NOT_OFFERED,
@@ -27,7 +27,7 @@ from training_worker.trainer.metrics import (
     outcome_means,
     update_metrics,
 )
-from training_worker.trainer.step_timing import add_step_timing, compute_rollout_metrics
+from training_worker.training.step_timing import add_step_timing, compute_rollout_metrics
 
 from .double import Bank
 from .worlds import conversations

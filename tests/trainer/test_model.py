@@ -7,7 +7,7 @@ from itertools import chain
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from training_worker.trainer.model import Shape, tiny_model
+from training_worker.policy.model import Shape, tiny_model
 
 
 def test_a_fresh_model_finds_the_row_of_a_name_and_what_followed_a_token_before(

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 from trl import chat_template_utils as trl
 
-from training_worker.prove.formats import HERMES, LLAMA3
-from training_worker.prove.training_presets import RATES
-from training_worker.prove.trajectory import Message
-from training_worker.trainer.conversation import encode, glue_ids, prompt_ids, render
-from training_worker.trainer.model_families import UnknownFamily, chat_of, family_of
-from training_worker.trainer.tokenizer import plain_tokenizer
+from training_worker.chat.formats import HERMES, LLAMA3
+from training_worker.core.training_presets import RATES
+from training_worker.core.trajectory import Message
+from training_worker.policy.conversation import encode, glue_ids, prompt_ids, render
+from training_worker.policy.model_families import UnknownFamily, chat_of, family_of
+from training_worker.policy.tokenizer import plain_tokenizer
 
 from .families import FAMILIES, GRANITE, family_tokenizer
 

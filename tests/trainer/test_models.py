@@ -13,15 +13,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from training_worker.prove.trajectory import Example, Rollout, write_lines
-from training_worker.trainer import footprint as memory_of
-from training_worker.trainer import policy
-from training_worker.trainer.device import SettingsError, check_settings, device_of
-from training_worker.trainer.footprint import TooLarge, footprint, require_memory, shapes
-from training_worker.trainer.grpo import train
-from training_worker.trainer.grpo_config import GRPORun, TokenLimits
-from training_worker.trainer.models import SHIPPED, find_model, read_json
-from training_worker.trainer.policy import UnreadablePolicy, load_policy
+from training_worker.core.trajectory import Example, Rollout, write_lines
+from training_worker.policy import policy_folder as policy
+from training_worker.policy.models import SHIPPED, find_model, read_json
+from training_worker.policy.policy_folder import UnreadablePolicy, load_policy
+from training_worker.training import footprint as memory_of
+from training_worker.training.device import SettingsError, check_settings, device_of
+from training_worker.training.footprint import TooLarge, footprint, require_memory, shapes
+from training_worker.training.grpo import train
+from training_worker.training.grpo_config import GRPORun, TokenLimits
 
 from .double import Bank
 

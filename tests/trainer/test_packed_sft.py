@@ -15,13 +15,22 @@ from torch.nn.functional import cross_entropy
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tests.prove.known import known_examples
-from training_worker.prove.rollout import oracle
-from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.conversation import EncodedConversation
-from training_worker.trainer.curriculum import lookups, shorten_answers, tables, warmup_stages
-from training_worker.trainer.model import tiny_model
-from training_worker.trainer.packed_sft import Order, Progress, SFTRun, Stage, fit_model, loss_weights, stage_at, update
-from training_worker.trainer.stop_signal import Stop
+from training_worker.core.trajectory import Example, Step, ToolCall
+from training_worker.environment.episode import oracle
+from training_worker.policy.conversation import EncodedConversation
+from training_worker.policy.model import tiny_model
+from training_worker.training.curriculum import lookups, shorten_answers, tables, warmup_stages
+from training_worker.training.packed_sft import (
+    Order,
+    Progress,
+    SFTRun,
+    Stage,
+    fit_model,
+    loss_weights,
+    stage_at,
+    update,
+)
+from training_worker.training.stop_signal import Stop
 
 from .conftest import SMALL
 from .double import Bank

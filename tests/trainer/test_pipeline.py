@@ -17,12 +17,12 @@ import pytest
 
 from tests.prove.known import known_examples, share_graph
 from tests.waiting import PATIENCE, eventually
-from training_worker.pipeline import main
-from training_worker.prove.store.folder import RolloutFolder
-from training_worker.trainer.curriculum import names, text, values
-from training_worker.trainer.model import tiny_model
-from training_worker.trainer.policy import save_policy
-from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.experiments.pipeline import main
+from training_worker.policy.model import tiny_model
+from training_worker.policy.policy_folder import save_policy
+from training_worker.policy.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.store.folder import RolloutFolder
+from training_worker.training.curriculum import names, text, values
 
 from .conftest import SMALL
 

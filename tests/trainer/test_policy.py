@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.trainer.policy import FILES, UnreadablePolicy, load_policy, save_policy
+from training_worker.policy.policy_folder import FILES, UnreadablePolicy, load_policy, save_policy
 
 
 @pytest.fixture

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.benchmarks.checkpoint_policy import Local, NoPolicy
-from training_worker.prove.benchmarks.protocol import Item, NotRun, OutOfRoom
-from training_worker.prove.formats import HERMES
-from training_worker.prove.trajectory import Message
-from training_worker.trainer.models import weights_digest
-from training_worker.trainer.policy import load_policy
-from training_worker.trainer.policy_server import ChatRequest, PolicyServer, shorten_digest
+from training_worker.chat.formats import HERMES
+from training_worker.core.models import SHIPPED
+from training_worker.core.trajectory import Message
+from training_worker.evaluation.checkpoint_policy import Local, NoPolicy
+from training_worker.evaluation.protocol import Item, NotRun, OutOfRoom
+from training_worker.policy.models import weights_digest
+from training_worker.policy.policy_folder import load_policy
+from training_worker.training.policy_server import ChatRequest, PolicyServer, shorten_digest
 
-WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 PARAMETERS = {"type": "object", "properties": {"location": {"type": "string"}}}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "Weather.", "parameters": PARAMETERS}}]
 TALKS = [[Message("user", f"What is the weather in {city}?")] for city in ("Oslo", "Rome", "Bonn", "Nice", "Porto")]
@@ -26,7 +26,7 @@ PROMPT = TALKS[0]
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Local]:
-    with Local(WARM, temperature=1.0, answer=24) as local:
+    with Local(SHIPPED, temperature=1.0, answer=24) as local:
         yield local
 
 
@@ -38,7 +38,7 @@ def test_the_same_conversation_is_answered_alike_whatever_came_between(local: Lo
     assert first.reply(other, []) == again.reply(other, [])
     assert again.reply(PROMPT, TOOLS) == said
     assert first.tokens == again.tokens > 0
-    assert policy.format is HERMES and policy.sampling["weights"] == shorten_digest(weights_digest(WARM))
+    assert policy.format is HERMES and policy.sampling["weights"] == shorten_digest(weights_digest(SHIPPED))
 
 
 def test_a_conversation_that_is_longer_than_the_model_reads_is_its_own_limit(local: Local) -> None:
@@ -65,7 +65,7 @@ def test_those_that_wait_together_are_answered_as_each_alone(local: Local) -> No
 
 
 def test_a_greedy_batch_is_answered_as_each_of_it_alone() -> None:
-    speaking = PolicyServer(load_policy(WARM), temperature=0.0, answer=24)
+    speaking = PolicyServer(load_policy(SHIPPED), temperature=0.0, answer=24)
     requests = [ChatRequest(number, messages, TOOLS) for number, messages in enumerate(TALKS)]
     alone = [reply for one in requests for reply in speaking.replies([one])]
     assert sorted(speaking.replies(requests), key=lambda reply: reply["id"]) == alone
@@ -77,8 +77,8 @@ def test_a_folder_without_a_policy_is_refused_in_a_sentence(tmp_path: Path) -> N
 
 
 def test_an_adapter_is_known_by_its_own_weights_and_those_beneath_it(tmp_path: Path) -> None:
-    found = {weights_digest(WARM)}
-    beneath = WARM
+    found = {weights_digest(SHIPPED)}
+    beneath = SHIPPED
     for number in range(2):
         folder = tmp_path / str(number)
         folder.mkdir()

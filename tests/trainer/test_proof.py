@@ -15,11 +15,11 @@ from safetensors.torch import load_file
 
 from mcp_servers.catalogue import TOOLS
 from tests.prove.known import NAMES, known_graph
-from training_worker import proof
-from training_worker.prove.graph import part
-from training_worker.prove.models import ROOTS
-from training_worker.prove.reward import PAPER, PRESETS
-from training_worker.warm import SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
+from training_worker.core.models import ROOTS
+from training_worker.core.warm import SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
+from training_worker.experiments import proof
+from training_worker.graph.dependency_graph import part
+from training_worker.reward import PAPER, PRESETS
 
 SUCCESSES = {"before": [[0.0, 1.0], [1.0, 1.0], [0.0, 0.0]], "after": [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]}
 

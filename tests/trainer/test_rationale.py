@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prove.known import known_examples
-from training_worker.prove.formats import HERMES, LLAMA3, Format
-from training_worker.prove.rollout import Attempt, demonstration
-from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.rationale import Row, find_lists, rationales
+from training_worker.chat.formats import HERMES, LLAMA3, Format
+from training_worker.core.trajectory import Example, Step, ToolCall
+from training_worker.environment.episode import Attempt, demonstration
+from training_worker.training.rationale import Row, find_lists, rationales
 
 ROOMS = [{"id": "EVT-1", "title": "design session"}, {"id": "EVT-2", "title": "budget sync", "at": "2027-01-04T08:00Z"}]
 

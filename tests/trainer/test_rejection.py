@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from training_worker.prove.trajectory import Reward, Rollout
-from training_worker.trainer.generate import Sample
-from training_worker.trainer.rejection import select_successes
+from training_worker.core.trajectory import Reward, Rollout
+from training_worker.rollout.generate import Sample
+from training_worker.training.rejection import select_successes
 
 
 def sampled(ids: list[int], total: float) -> Sample:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from transformers import PreTrainedTokenizerFast
 
 from tests.prove.known import known_examples
-from training_worker.prove.rollout import Attempt, demonstration
-from training_worker.prove.trajectory import Example
-from training_worker.trainer.backends import Name
-from training_worker.trainer.backends.scripted_policy import ScriptedBackend
-from training_worker.trainer.conversation import as_dicts, encode
-from training_worker.trainer.curriculum import encode_full_demonstration, names, text, values
-from training_worker.trainer.engine import TokenLimits
-from training_worker.trainer.generate import sample
-from training_worker.trainer.model import tiny_model
-from training_worker.trainer.policy import load_policy
-from training_worker.trainer.rationale import rationales
-from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.core.models import SHIPPED
+from training_worker.core.trajectory import Example
+from training_worker.environment.episode import Attempt, demonstration
+from training_worker.policy.conversation import as_dicts, encode
+from training_worker.policy.model import tiny_model
+from training_worker.policy.policy_folder import load_policy
+from training_worker.policy.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.rollout.backends import Name
+from training_worker.rollout.backends.scripted_policy import ScriptedBackend
+from training_worker.rollout.engine import TokenLimits
+from training_worker.rollout.generate import sample
+from training_worker.training.curriculum import encode_full_demonstration, names, text, values
+from training_worker.training.rationale import rationales
 
 from .conftest import SMALL
 
 ROOM = TokenLimits(turn=1_024, completion=8_192)  # for a tokenizer of 1,000 tokens
-WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +62,7 @@ def test_the_oracles_words_earn_everything(real: tuple[Example, ...], fitted: Pr
 def test_on_live_servers_the_warm_policy_says_the_same_through_decoder_and_transformers(
     real: tuple[Example, ...],
 ) -> None:
-    warm = load_policy(WARM)
+    warm = load_policy(SHIPPED)
     names: tuple[Name, ...] = ("decoder", "transformers")
     made = [sample(warm.model, warm.tokenizer, real[:5], 2, temperature=0.0, backend=name) for name in names]
     assert [one.completion_ids for one in made[0]] == [one.completion_ids for one in made[1]]

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.trainer.token_advantages import ANSWER, Choices, branch_advantages, choices_of
+from training_worker.training.token_advantages import ANSWER, Choices, branch_advantages, choices_of
 
 GROUPS = st.lists(
     st.tuples(st.lists(st.integers(0, 2), min_size=3, max_size=3), st.floats(-1, 1, allow_nan=False)),

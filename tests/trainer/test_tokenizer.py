@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
-from training_worker.trainer.conversation import encode
-from training_worker.trainer.tokenizer import train_tokenizer
+from training_worker.policy.conversation import encode
+from training_worker.policy.tokenizer import train_tokenizer
 
 from .double import NAMES
 

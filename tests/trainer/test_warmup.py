@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.prove.known import known_examples
-from training_worker.prove.trajectory import dumps
-from training_worker.trainer.warmup import main
+from training_worker.core.trajectory import dumps
+from training_worker.experiments.warmup import main
 
 
 def test_a_warm_up_goes_on_with_its_data_and_begins_again_with_other_data(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from tests.prove.known import known_graph
-from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.trajectory import Example
+from training_worker.core.trajectory import Example
+from training_worker.synthesis.conversation import Recipe, make
+from training_worker.synthesis.knobs import PAPER
 
 
 @cache

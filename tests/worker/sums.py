@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+from training_worker.chat.protocol import ChatModel, ScriptedModel
+from training_worker.core.trajectory import Message, Rollout
+from training_worker.evaluation.protocol import Item, Policy, Result
+from training_worker.evaluation.registry import KNOWN, BenchmarkSpec
 from training_worker.jobs.__main__ import main
-from training_worker.prove.benchmarks.protocol import Item, Policy, Result
-from training_worker.prove.benchmarks.registry import KNOWN, BenchmarkSpec
-from training_worker.prove.chat import ChatModel, ScriptedModel
-from training_worker.prove.trajectory import Message, Rollout
 
 ITEMS = 12
 

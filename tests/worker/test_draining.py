@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.waiting import eventually
-from training_worker import heartbeat
+from training_worker.worker import heartbeat
 
 from .conftest import Web, Workers
 

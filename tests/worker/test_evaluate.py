@@ -16,16 +16,16 @@ import pytest
 from starlette.responses import JSONResponse
 
 from tests.prove.serving import MODEL, RequestBody, Serve, Served
+from training_worker.evaluation.allowlist import endpoints
+from training_worker.evaluation.environment import NotInstalled, find_interpreter
+from training_worker.evaluation.registry import KNOWN
+from training_worker.evaluation.results import ITEMS as FILE
 from training_worker.jobs.__main__ import attempt
 from training_worker.jobs.evaluate import work
 from training_worker.jobs.job_context import STOPPED, EventLog, JobRefusedError
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.prove.benchmarks.allowlist import endpoints
-from training_worker.prove.benchmarks.environment import NotInstalled, find_interpreter
-from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.benchmarks.results import ITEMS as FILE
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 from .sums import ITEMS, SUMS, answer
 

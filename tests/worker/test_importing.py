@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from training_worker.core.trajectory import loads
+from training_worker.datasets import dataset_folder
 from training_worker.jobs import dataset_import
 from training_worker.jobs.job_context import EventLog, JobRefusedError, JobStopped
 from training_worker.jobs.spool import SpoolWriter, spool_path
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import loads
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 GIVEN = {"format": "columns", "mapped": {"query": "q"}, "split": "", "keep_good": True, "file": "a.csv"}
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.synthesis.recipes import PLANS, by_kind
-from training_worker.prove.trajectory import Example, read_lines
+from training_worker.core.trajectory import Example, read_lines
+from training_worker.datasets.recipes import PLANS, by_kind
 
 from .conftest import TINY, Broker, Web, Workers, alive, done, of_kind
 

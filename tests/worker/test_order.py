@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from training_worker import job_queue
+from training_worker.worker import job_queue
 
 from .conftest import TINY, Web
 

@@ -15,13 +15,13 @@ from tokenizers import AddedToken
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.trainer.families import HEADS, SMALL, family_tokenizer
+from training_worker.core.trajectory import Rollout, read_lines
 from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.machine import machine_of
 from training_worker.jobs.run import work
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.prove.trajectory import Rollout, read_lines
-from training_worker.trainer.model_families import family_of
-from training_worker.trainer.stop_signal import Stop
+from training_worker.policy.model_families import family_of
+from training_worker.training.stop_signal import Stop
 
 CALL = '{"name": "list_accounts", "parameters": {}}'
 

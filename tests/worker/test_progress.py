@@ -15,7 +15,7 @@ import pytest
 from training_worker.jobs import dataset_import
 from training_worker.jobs.job_context import OFTEN, EventLog, JobStopped
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 ROOT = Path(__file__).parents[2]
 ITEMS = 300

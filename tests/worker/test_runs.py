@@ -13,7 +13,7 @@ import pytest
 
 from training_worker.jobs.job_context import JobRefusedError
 from training_worker.jobs.run import settings
-from training_worker.trainer.run_folder import RunFolder
+from training_worker.training.run_folder import RunFolder
 
 from .conftest import TINY, Web, Workers, alive, done, of_kind
 

@@ -15,7 +15,7 @@ from training_worker.jobs.job_context import EventLog, JobRefusedError
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.sft import settings
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.trainer.stop_signal import Stop
+from training_worker.training.stop_signal import Stop
 
 JOB = "00000000-0000-4000-8000-00000000000a"
 SMALL = {"policy": "warm", "batch": 1, "held_out": 1, "threads": 1, "evaluate_every": 2, "longest": 1500}

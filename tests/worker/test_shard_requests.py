@@ -16,16 +16,16 @@ import pytest
 from celery import Celery
 
 from tests.waiting import PATIENCE, eventually
-from training_worker import heartbeat
-from training_worker.broker import celery_url
+from training_worker.core.broker import celery_url
+from training_worker.core.trajectory import dumps
+from training_worker.graph.dependency_graph import load_or_build
 from training_worker.jobs import shard_requests
 from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.shards import SHARDS, Draws, Shard, Task
-from training_worker.prove.trajectory import dumps
-from training_worker.trainer.stop_signal import Stop
+from training_worker.synthesis.conversation import Recipe
+from training_worker.synthesis.shards import SHARDS, Draws, Shard, Task
+from training_worker.training.stop_signal import Stop
+from training_worker.worker import heartbeat
 
 from .conftest import ONE_PROCESS, ROOT, Broker, Web, Workers, done
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from training_worker.core.json_numbers import ODD
+from training_worker.core.stage_cache import StageFailed
+from training_worker.environment.episode import StaleExample
 from training_worker.jobs.failure import FULL, GPU_MEMORY, MEMORY, NO_TRAINER, explain
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
-from training_worker.prove.json_numbers import ODD
-from training_worker.prove.rollout import StaleExample
-from training_worker.stage_cache import StageFailed
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit.mcp_adapter import wire
 from mcp_servers.world import World
 
-from ..benchmark_page import markdown, write_block
-from ..prove.benchmarks.environment import SetUpFailed
-from ..prove.reward import score
-from ..prove.trajectory import ExecutedCall, Step, ToolCall
+from ..core.benchmark_page import markdown, write_block
+from ..core.trajectory import ExecutedCall, Step, ToolCall
+from ..evaluation.environment import SetUpFailed
+from ..reward import score
 from . import pages, peers, picture, reward_replay, rollouts, servers, sockets, step, store, synthesis
 from .servers import seconds
 

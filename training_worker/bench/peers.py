@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..prove.benchmarks.environment import BFCL, SetUpFailed, environment
+from ..evaluation.environment import BFCL, SetUpFailed, environment
 
 HERE = Path(__file__).parent
 VERIFIERS = ("verifiers==0.1.14", "faker==40.54.0", "python-dateutil==2.9.0.post0", "networkx==3.6.1")

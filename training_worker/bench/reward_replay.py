@@ -10,14 +10,14 @@ from pathlib import Path
 
 from mcp_servers.catalogue import SERVERS
 
-from ..prove.graph import load_or_build
-from ..prove.reward import PRESETS, RewardConfig, reward_of
-from ..prove.reward.state_diff import forget_truths
-from ..prove.reward_replay import rescore
-from ..prove.rollout import Attempt, demonstration
-from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import Draws
-from ..prove.trajectory import Example, Rollout
+from ..core.trajectory import Example, Rollout
+from ..datasets.recipes import PLANS
+from ..environment.episode import Attempt, demonstration
+from ..environment.reward_replay import rescore
+from ..graph.dependency_graph import load_or_build
+from ..reward import PRESETS, RewardConfig, reward_of
+from ..reward.state_diff import forget_truths
+from ..synthesis.shards import Draws
 
 EXAMPLES, GROUP, ROUNDS = 625, 16, 5  # 10,000 rollouts, about forty steps of the paper's batch
 DIFFERENT = 4  # rollouts of a group; the others are copies, which are scored all the same

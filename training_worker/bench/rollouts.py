@@ -9,12 +9,12 @@ from pathlib import Path
 
 from mcp_servers.catalogue import fingerprint
 
-from ..prove.chat import HERMES
-from ..prove.graph import load_or_build
-from ..prove.rollout import Attempt
-from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import Draws
-from ..prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef, write_lines
+from ..chat.protocol import HERMES
+from ..core.trajectory import Example, Rollout, Step, ToolCall, WorldRef, write_lines
+from ..datasets.recipes import PLANS
+from ..environment.episode import Attempt
+from ..graph.dependency_graph import load_or_build
+from ..synthesis.shards import Draws
 
 PROMPTS, GROUP = 16, 16  # the paper's batch
 LONGEST = 4  # steps of a conversation, at least

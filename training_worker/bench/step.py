@@ -11,14 +11,14 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from ..prove.graph import load_or_build
-from ..prove.rollout import Attempt
-from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import Draws
-from ..prove.trajectory import Example, Message, Rollout, write_lines
-from ..warm import SERVERS
+from ..core.models import SHIPPED
+from ..core.trajectory import Example, Message, Rollout, write_lines
+from ..core.warm import SERVERS
+from ..datasets.recipes import PLANS
+from ..environment.episode import Attempt
+from ..graph.dependency_graph import load_or_build
+from ..synthesis.shards import Draws
 
-WARM = Path(__file__).parents[1] / "trainer" / "warm"
 EXAMPLES, STEPS, THREADS = 60, 7, 2
 PROMPTS, GROUP = 8, 8
 BATCH = f"{PROMPTS} x {GROUP} rollouts, medians of {STEPS - 1} steps after the first, {THREADS} threads"
@@ -27,7 +27,7 @@ Parts = dict[str, float]
 
 def parts(folder: Path) -> Parts:
     """Return median seconds per part of a step. The graph of the warm policy's servers is stored in the folder."""
-    from ..trainer.grpo import GRPORun, train
+    from ..training.grpo import GRPORun, train
 
     out = folder / "step"
     rmtree(out, ignore_errors=True)
@@ -62,7 +62,7 @@ def parts(folder: Path) -> Parts:
             spent.update(dict.fromkeys(spent, 0.0))
 
     run = GRPORun(
-        policy=WARM,
+        policy=SHIPPED,
         data=out / "train.jsonl",
         out=out / "run",
         prompts=PROMPTS,

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..prove.chat import write_calls
-from ..prove.graph import load_or_build
-from ..prove.rollout import Attempt, demonstration
-from ..prove.store.folder import RolloutFolder, read_one, read_rollouts
-from ..prove.store.record import RolloutRecord, Tokens
-from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import Draws
-from ..prove.trajectory import Example, Rollout, ToolCall, dumps
+from ..chat.protocol import write_calls
+from ..core.trajectory import Example, Rollout, ToolCall, dumps
+from ..datasets.recipes import PLANS
+from ..environment.episode import Attempt, demonstration
+from ..graph.dependency_graph import load_or_build
+from ..store.folder import RolloutFolder, read_one, read_rollouts
+from ..store.record import RolloutRecord, Tokens
+from ..synthesis.shards import Draws
 from .servers import seconds
 
 PROMPTS, GROUP, STEPS = 16, 16, 350  # the paper's

@@ -6,9 +6,9 @@ import statistics
 import time
 from pathlib import Path
 
-from ..prove.graph import load_or_build
-from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import Draws
+from ..datasets.recipes import PLANS
+from ..graph.dependency_graph import load_or_build
+from ..synthesis.shards import Draws
 
 CONVERSATIONS, ROUND = 200, 40
 

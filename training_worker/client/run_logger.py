@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from training_worker.prove.json_numbers import encode_nonfinite
-from training_worker.prove.metrics.names import sanitize_name
+from training_worker.core.json_numbers import encode_nonfinite
+from training_worker.monitoring.metrics.names import sanitize_name
 
 from .errors import ServerError, StudioError, TooMany, Unreachable
 from .project import Project

@@ -17,13 +17,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..trainer.stop_signal import on_signals
+from ..core.parent_death import die_with_parent
+from ..training.stop_signal import on_signals
 from . import console
 from .environment import environment
 from .job_context import FAILED, SPEC, STOPPED, WORKER, EventLog, JobRefusedError, JobStopped, Result
 from .launch import FIRST, is_first, launch, processes
 from .machine import machine_of
-from .parent_death import die_with_parent
 from .spool import ENDED, SpoolWriter, spool_path
 
 log = logging.getLogger("training_worker.jobs")

@@ -13,16 +13,16 @@ import networkx as nx
 
 from mcp_servers.catalogue import SERVERS
 
-from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, find_shared_values
-from ..prove.graph import LONGEST_CHAIN, part, restrict_to_chain
-from ..prove.synthesis.conversation import Recipe
-from ..prove.synthesis.dataset import CannotBeMet, reasons, synthesize
-from ..prove.synthesis.dataset_folder import make
-from ..prove.synthesis.knobs import TINY, Knobs
-from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import SHARDS, Result, open_shard_folder
-from ..prove.synthesis.worker_pool import Ask, request_no_shard
-from ..prove.trajectory import Example, Split, write_lines
+from ..core.trajectory import Example, Split, write_lines
+from ..datasets.dataset_folder import make
+from ..datasets.recipes import PLANS
+from ..experiments.pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, find_shared_values
+from ..graph.dependency_graph import LONGEST_CHAIN, part, restrict_to_chain
+from ..synthesis.conversation import Recipe
+from ..synthesis.dataset import CannotBeMet, reasons, synthesize
+from ..synthesis.knobs import TINY, Knobs
+from ..synthesis.shards import SHARDS, Result, open_shard_folder
+from ..synthesis.worker_pool import Ask, request_no_shard
 from .graph import shared_graph
 from .job_context import EventLog, JobRefusedError, parse_int, require_known_settings
 from .job_context import Result as JobResult
@@ -118,7 +118,7 @@ def helpers(folder: Path, tell: EventLog) -> Ask:
     """Return a way to ask the other workers for shards, if there is a broker to reach them."""
     if "REDIS_URL" not in os.environ:
         return request_no_shard
-    from ..app import app  # its import requires a broker
+    from ..worker.app import app  # its import requires a broker
 
     return Helpers(app, folder.name, tell.attempt)
 

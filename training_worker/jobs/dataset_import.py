@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..disk_quota import get_reserved_gb, room_for
-from ..prove.benchmarks.contamination import Screen
-from ..prove.export.publish import publish
-from ..prove.importers.archive import plain_files
-from ..prove.importers.import_dataset import DatasetImporter
-from ..prove.importers.reader import ReadOptions
-from ..prove.trajectory import UnreadableData, file_digest
+from ..core.disk_quota import get_reserved_gb, room_for
+from ..core.trajectory import UnreadableData, file_digest
+from ..datasets.export.publish import publish
+from ..datasets.importers.archive import plain_files
+from ..datasets.importers.import_dataset import DatasetImporter
+from ..datasets.importers.reader import ReadOptions
+from ..evaluation.contamination import Screen
 from .job_context import EventLog, JobRefusedError, Result, require_known_settings
 
 BENCHMARKS = "benchmarks"  # in the data folder

@@ -17,7 +17,7 @@ from celery import Celery
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from ..broker import broker_url
+from ..core.broker import broker_url
 from .spool import SpoolReader
 
 RECORD = "prove_web.live.ingest"

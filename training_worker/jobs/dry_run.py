@@ -24,7 +24,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
     Raises JobRefusedError and JobStopped.
     """
     tell.progress(0, 0, "loading the policy and the data")
-    from ..trainer.grpo import train
+    from ..training.grpo import train
 
     prompts = parse_int(spec, "prompts", 1)
     config = replace(

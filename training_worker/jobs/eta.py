@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..trainer.grpo_config import GRPORun
-from ..trainer.sft_config import SupervisedRun
+from ..training.grpo_config import GRPORun
+from ..training.sft_config import SupervisedRun
 
 
 @dataclass

@@ -11,16 +11,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..pipeline import SAMPLES, digest_of
-from ..prove.reward.acts import count_acts
-from ..prove.trajectory import Example, Rollout, read_lines, write_lines
-from ..stage_cache import run_stage
-from ..trainer.eval_breakdown import compare_slices, state_reached, summarize_slices
-from ..trainer.eval_config import build_evaluation_config
-from ..trainer.evaluate import ROWS, Rollouts, compare_policies, table
-from ..trainer.metrics import outcome_means
-from ..trainer.policy import Policy
-from ..trainer.prompts import prompt_length
+from ..core.stage_cache import run_stage
+from ..core.trajectory import Example, Rollout, read_lines, write_lines
+from ..experiments.pipeline import SAMPLES, digest_of
+from ..policy.policy_folder import Policy
+from ..policy.prompts import prompt_length
+from ..reward.acts import count_acts
+from ..training.eval_breakdown import compare_slices, state_reached, summarize_slices
+from ..training.eval_config import build_evaluation_config
+from ..training.evaluate import ROWS, Rollouts, compare_policies, table
+from ..training.metrics import outcome_means
 from .eta import RunProgress
 from .job_context import EventLog, JobRefusedError
 
@@ -40,7 +40,7 @@ def select_short_prompts(examples: Iterable[Example], policy: Policy, longest: i
 
 
 class Watch:
-    """Greedy evaluations during training; `trainer.grpo.train` calls it with the policy and the step.
+    """Greedy evaluations during training; `training.grpo.train` calls it with the policy and the step.
 
     Raises SettingsError and UnreadablePolicy.
     """

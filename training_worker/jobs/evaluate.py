@@ -16,15 +16,15 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..prove.benchmarks import registry as catalogue
-from ..prove.benchmarks.allowlist import ENDPOINTS, URL, endpoints, leads_out
-from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
-from ..prove.benchmarks.protocol import Result as Finished
-from ..prove.benchmarks.report import Report
-from ..prove.benchmarks.request import REPORTED, EvaluationRequest, have_done
-from ..prove.benchmarks.results import IDENTITY, RESULTS, folder_of
-from ..prove.benchmarks.results import ITEMS as FINISHED
-from ..prove.trajectory import dumps, loads
+from ..core.trajectory import dumps, loads
+from ..evaluation import registry as catalogue
+from ..evaluation.allowlist import ENDPOINTS, URL, endpoints, leads_out
+from ..evaluation.protocol import Benchmark, Policy, identity_of
+from ..evaluation.protocol import Result as Finished
+from ..evaluation.report import Report
+from ..evaluation.request import REPORTED, EvaluationRequest, have_done
+from ..evaluation.results import IDENTITY, RESULTS, folder_of
+from ..evaluation.results import ITEMS as FINISHED
 from .job_context import OFTEN, EventLog, JobRefusedError, JobStopped, Result, parse_int, require_known_settings
 from .policies import policy_folder
 from .settings import job_id

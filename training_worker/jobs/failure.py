@@ -8,9 +8,9 @@ import signal
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from ..disk_quota import NoRoom
-from ..prove.trajectory import UnreadableData
-from ..stage_cache import StageFailed
+from ..core.disk_quota import NoRoom
+from ..core.stage_cache import StageFailed
+from ..core.trajectory import UnreadableData
 from .job_context import JobRefusedError
 
 FULL_BYTES = 10_000_000

@@ -11,8 +11,8 @@ from typing import Any
 
 import networkx as nx
 
-from ..prove.graph import graph_path, load_or_build
-from ..stage_cache import StageFailed, only_one
+from ..core.stage_cache import StageFailed, only_one
+from ..graph.dependency_graph import graph_path, load_or_build
 from .job_context import EventLog, JobRefusedError, Result, require_known_settings
 
 TURN = 0.5  # seconds between two tries to lock the folder of graphs

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..disk_quota import get_reserved_gb, room_for
-from ..prove.events import Kind
-from ..trainer.stop_signal import Stop
+from ..core.disk_quota import get_reserved_gb, room_for
+from ..core.events import Kind
+from ..training.stop_signal import Stop
 from .console import Report
 from .spool import SpoolWriter
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..trainer.stop_signal import Stop
+from ..training.stop_signal import Stop
 from .job_context import SPEC
 
 FILE, FIRST = "accelerate.yaml", "first.pid"

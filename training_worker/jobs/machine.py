@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..prove.trajectory import UnreadableData
+from ..core.trajectory import UnreadableData
 from .job_context import JobRefusedError
 
 DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))  # NVIDIA's, that of WSL, AMD's
@@ -34,7 +34,7 @@ def gpu_of(kind: str, spec: Mapping[str, Any], folder: Path) -> str:
 
     Raises JobRefusedError, UnreadableData and ImportError.
     """
-    from ..trainer.device import device_of, is_there, name_of
+    from ..training.device import device_of, is_there, name_of
     from . import run, sft
 
     if kind == "evaluate":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..prove.models import BEST, OF_RUN, left_by
-from ..prove.trajectory import UnreadableData
+from ..core.models import BEST, OF_RUN, left_by
+from ..core.trajectory import UnreadableData
 from .job_context import JobRefusedError
 
 
@@ -20,7 +20,7 @@ def policy_folder(name: Any, jobs: Path) -> Path:
     `jobs` holds the jobs' folders; the best is the kept checkpoint with the highest held-out reward. Raises
     JobRefusedError.
     """
-    from ..trainer.models import find_model
+    from ..policy.models import find_model
 
     if isinstance(name, str) and (found := OF_RUN.fullmatch(name)):
         job, checkpoint = found.groups()

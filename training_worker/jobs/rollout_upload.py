@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..prove.store.folder import RolloutFolder
-from ..prove.store.storage import StorageFailed, get_storage
-from ..prove.store.uploader import Courier, UploadStatus
-from ..prove.trajectory import UnreadableData
+from ..core.trajectory import UnreadableData
+from ..store.folder import RolloutFolder
+from ..store.storage import StorageFailed, get_storage
+from ..store.uploader import Courier, UploadStatus
 from .job_context import EventLog, JobRefusedError
 
 PATIENCE = 10.0  # seconds for pending uploads at the end of a run

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..prove.trajectory import Example, read_lines
+from ..core.trajectory import Example, read_lines
 from .job_context import EventLog, JobRefusedError, JobStopped, Result, parse_int
 from .launch import is_first
 from .rollout_upload import RolloutUploader
 from .settings import run_of
 
 if TYPE_CHECKING:
-    from ..trainer.grpo_config import GRPORun
-    from ..trainer.sft_config import SupervisedRun
+    from ..training.grpo_config import GRPORun
+    from ..training.sft_config import SupervisedRun
     from .eta import RunProgress
     from .eval_callback import Watch
 
@@ -29,9 +29,9 @@ ABOVE_0 = ("learning_rate", "temperature", "minutes")
 def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
     """Train, then evaluate before against after; a later attempt resumes from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
-    from ..trainer.grpo import train
-    from ..trainer.policy import load_tokenizer
-    from ..trainer.run_folder import RunMismatch
+    from ..policy.policy_folder import load_tokenizer
+    from ..training.grpo import train
+    from ..training.run_folder import RunMismatch
     from .eta import RunProgress
     from .eval_callback import MODES, WATCHED, Comparison, Watch, select_short_prompts
 
@@ -67,7 +67,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
 
 def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
     """Return the run that the specification asks for. Raises JobRefusedError."""
-    from ..trainer.grpo_config import GRPORun
+    from ..training.grpo_config import GRPORun
 
     return run_of(GRPORun, spec, folder, LEAST, ABOVE_0, DEFAULTS)
 
@@ -79,7 +79,7 @@ def held_out_examples(config: GRPORun | SupervisedRun) -> list[Example]:
 
 def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: EventLog) -> int:
     """Report again what earlier attempts did, as they may not have reported it. Return the step to resume from."""
-    from ..trainer.run_folder import RunFolder
+    from ..training.run_folder import RunFolder
 
     folder = RunFolder(config.out)
     start = folder.newest()

@@ -9,8 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..prove.synthesis.dataset_folder import check
-from ..prove.trajectory import loads
+from ..core.trajectory import loads
+from ..datasets.dataset_folder import check
 from .job_context import JobRefusedError, parse_int, require_known_settings
 from .policies import policy_folder
 

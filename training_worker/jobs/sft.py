@@ -15,7 +15,7 @@ from .run import EventAdapter, held_out_examples, tell_history
 from .settings import run_of
 
 if TYPE_CHECKING:
-    from ..trainer.sft_config import SupervisedRun
+    from ..training.sft_config import SupervisedRun
 
 LEAST = {
     **{"epochs": 1, "batch": 1, "longest": 1, "max_steps": 1, "checkpoint_every": 1, "threads": 1},
@@ -27,9 +27,9 @@ ABOVE_0 = ("learning_rate", "minutes")
 def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
     """Train, then evaluate before against after; a later attempt resumes from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
-    from ..trainer.policy import load_tokenizer
-    from ..trainer.run_folder import RunMismatch
-    from ..trainer.sft_trainer import train_supervised
+    from ..policy.policy_folder import load_tokenizer
+    from ..training.run_folder import RunMismatch
+    from ..training.sft_trainer import train_supervised
     from .eta import RunProgress
     from .eval_callback import MODES, WATCHED, Comparison, Watch, select_short_prompts
 
@@ -69,6 +69,6 @@ class SFTEventAdapter(EventAdapter):
 
 def settings(spec: Mapping[str, Any], folder: Path) -> SupervisedRun:
     """Return the run that the specification asks for. Raises JobRefusedError."""
-    from ..trainer.sft_config import SupervisedRun
+    from ..training.sft_config import SupervisedRun
 
     return run_of(SupervisedRun, spec, folder, LEAST, ABOVE_0)

@@ -16,9 +16,9 @@ import redis
 from celery import Celery
 from pydantic import ValidationError
 
-from ..prove.synthesis.conversation import Recipe
-from ..prove.synthesis.shards import SHARDS, Draws, Shard, Task
-from ..prove.trajectory import Split, dumps, loads
+from ..core.trajectory import Split, dumps, loads
+from ..synthesis.conversation import Recipe
+from ..synthesis.shards import SHARDS, Draws, Shard, Task
 from .delivery import ONCE, connect, word_of
 from .failure import explain
 

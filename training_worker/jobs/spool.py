@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..prove.events import Event, Kind, get_timestamp
-from ..prove.json_numbers import finite, separate_nonfinite
+from ..core.events import Event, Kind, get_timestamp
+from ..core.json_numbers import finite, separate_nonfinite
 
 ENDED: Kind = "ended"
 MEASURED: tuple[Kind, ...] = ("step", "held_out")

@@ -16,8 +16,8 @@ from typing import Any
 
 from celery import Celery
 
-from ..prove.events import Ended, Event, get_timestamp
-from ..stage_cache import StageFailed, only_one
+from ..core.events import Ended, Event, get_timestamp
+from ..core.stage_cache import StageFailed, only_one
 from . import console
 from .console import LOG
 from .delivery import Delivery

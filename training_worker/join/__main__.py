@@ -16,12 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .. import worker_info
+from ..core.events import get_timestamp
+from ..core.parent_death import die_with_parent
+from ..evaluation.results import RESULTS
 from ..jobs.delivery import BEAT
-from ..jobs.parent_death import die_with_parent
 from ..jobs.supervisor import Attempt
-from ..prove.benchmarks.results import RESULTS
-from ..prove.events import get_timestamp
+from ..worker import worker_info
 from . import slots
 from .capabilities import detect_capabilities
 from .compatibility import MOST_SKEW, SKEWED, measure_clock_skew, versions

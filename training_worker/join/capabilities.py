@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..prove.benchmarks.registry import KNOWN
-from ..prove.models import model_folders
+from ..core.models import model_folders
+from ..evaluation.registry import KNOWN
 
 ASKS_AN_ENDPOINT = {"tau2"}  # there a model plays the user, through an endpoint of the site
 

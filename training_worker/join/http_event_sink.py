@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import worker_info
 from ..jobs.delivery import BEAT, Delivery, Word
 from ..jobs.spool import ENDED, SpoolReader
+from ..worker import worker_info
 from .file_sync import Mirror
 from .http_client import Line, NotTaken, SiteUnavailableError, WorkerRefusedError
 

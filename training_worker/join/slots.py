@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from .. import worker_info
+from ..worker import worker_info
 
 TOKEN = "PROVE_JOIN_TOKEN"
 PARENT, SLOTS = "PROVE_JOIN_PARENT", "PROVE_JOIN_SLOTS"  # in a slot's environment: its parent, and the number of slots

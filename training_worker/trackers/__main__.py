@@ -12,7 +12,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from .. import sandbox
+from ..core import sandbox
 from .safe_zip import is_zip, unpack
 from .tracked_run import NotRead, from_json
 

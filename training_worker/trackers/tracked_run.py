@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from training_worker.prove.json_numbers import encode_nonfinite
-from training_worker.prove.metrics.names import sanitize_name
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.core.json_numbers import encode_nonfinite
+from training_worker.core.trajectory import UnreadableData
+from training_worker.monitoring.metrics.names import sanitize_name
 
 Source = Literal["points", "held_out"]
 SOURCES: tuple[Source, ...] = ("points", "held_out")

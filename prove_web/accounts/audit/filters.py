@@ -13,7 +13,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from training_worker.prove.export.lines import escape_formula
+from training_worker.datasets.export.lines import escape_formula
 
 from ..models import Entry, Organisation, User
 

@@ -15,7 +15,7 @@ from prove_web.alerts.forms import RuleForm, count_alerts_by_rule, describe_cond
 from prove_web.alerts.models import Alert, Rule
 from prove_web.alerts.rule_pages import add_ready_made, one_rule
 from prove_web.alerts.services import filter_alerts
-from training_worker.prove.alerts.presets import PRESETS
+from training_worker.monitoring.alerts.presets import PRESETS
 
 from ..errors import ApiError, ill_filled
 from ..form_schemas import body_of, build_query_dict

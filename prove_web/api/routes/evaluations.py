@@ -18,7 +18,7 @@ from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.policies import origin
 from prove_web.evaluations.querysets import evaluation_of
 from prove_web.live.models import State
-from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.evaluation.registry import KNOWN
 
 from ..errors import ApiError, ill_filled
 from ..form_schemas import body_of, build_query_dict

@@ -11,9 +11,9 @@ from prove_web.accounts.roles import Action
 from prove_web.disk_guard import NoRoom, room_for
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
-from training_worker.prove.store.external_rollouts import Attempt, ExternalGroup
-from training_worker.prove.store.record import SUCCEEDED
-from training_worker.prove.trajectory import End, ExecutedCall, Message, ToolCall
+from training_worker.core.trajectory import End, ExecutedCall, Message, ToolCall
+from training_worker.store.external_rollouts import Attempt, ExternalGroup
+from training_worker.store.record import SUCCEEDED
 
 from ..errors import ApiError
 from ..paging import Number

@@ -17,7 +17,7 @@ from prove_web.experiments.outside.ingest import MetricPoint, NotOutside
 from prove_web.experiments.outside.limits import InvalidRunData
 from prove_web.experiments.run_metadata import InvalidMetadata
 from prove_web.live.models import Job, State
-from training_worker.prove.metrics.names import LONGEST
+from training_worker.monitoring.metrics.names import LONGEST
 
 from ..errors import ApiError
 from ..paging import Number

@@ -17,8 +17,8 @@ from prove_web.trajectories.import_services import faults_of, launch, read_as, u
 from prove_web.trajectories.uploads import NotTaken, Upload
 from prove_web.trajectories.versions import LONGEST
 from prove_web.trajectories.views.lookup import one_of
-from training_worker.prove.importers.columns import FIELDS
-from training_worker.prove.importers.reader import TITLES
+from training_worker.datasets.importers.columns import FIELDS
+from training_worker.datasets.importers.reader import TITLES
 
 from ..errors import ApiError, ill_filled
 from ..paging import Cursor, Limit, Number, Piece, by_place

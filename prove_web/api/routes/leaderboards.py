@@ -14,9 +14,9 @@ from prove_web.evaluations.paired_comparison import Flip
 from prove_web.evaluations.querysets import evaluation_of
 from prove_web.evaluations.ranking import LeaderboardRow, boards, load_finished_evaluations
 from prove_web.evaluations.reports import title_of
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.benchmarks.compare import NotComparable
-from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.evaluation import published_scores
+from training_worker.evaluation.compare import NotComparable
+from training_worker.evaluation.registry import KNOWN
 
 from ..errors import ApiError
 from ..paging import Number

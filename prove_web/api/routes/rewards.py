@@ -14,7 +14,7 @@ from prove_web.experiments.defaults import REWARD
 from prove_web.experiments.models import SavedReward
 from prove_web.experiments.saved_rewards import key, save
 from prove_web.experiments.what_if.params import validate_reward_limits
-from training_worker.prove.reward import BadReward, read_reward
+from training_worker.reward import BadReward, read_reward
 
 from ..errors import ApiError
 from ..paging import Cursor, Key, Limit, Piece, by_key

@@ -19,7 +19,7 @@ from prove_web.experiments.rollouts import NoRollouts, groups_of, rollout_of
 from prove_web.experiments.run_export import points_of, rollouts_of
 from prove_web.experiments.search import Query as Sought
 from prove_web.experiments.search import SearchResults
-from training_worker.prove.trajectory import dumps
+from training_worker.core.trajectory import dumps
 
 from ..errors import ApiError
 from ..paging import Cursor, Limit, Number, Piece, by_place

@@ -24,7 +24,7 @@ from prove_web.experiments.table import rows
 from prove_web.experiments.table.columns import column
 from prove_web.experiments.table.params import parse_params
 from prove_web.live.jobs import request_stop
-from training_worker.prove.event_data import readable
+from training_worker.monitoring.event_data import readable
 
 from ..errors import ApiError, ill_filled
 from ..form_schemas import body_of

@@ -12,7 +12,7 @@ from prove_web.accounts.roles import Action
 from prove_web.environments.enabled_servers import environment_of, list_enabled_servers
 from prove_web.environments.server_checks import health
 from prove_web.servers.catalogue import Entry, card, entries, search
-from training_worker.prove.schemas import tool_schema
+from training_worker.chat.schemas import tool_schema
 
 from ..permissions import in_project
 

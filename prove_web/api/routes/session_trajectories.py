@@ -23,7 +23,7 @@ from prove_web.servers.views.sessions import get_session_or_404
 from prove_web.servers.world_cache import ServerGone
 from prove_web.trajectories.fork_view import differs, open_trajectory_session
 from prove_web.trajectories.views.lookup import one_trajectory
-from training_worker.prove.synthesis.validate import Rejected
+from training_worker.synthesis.validate import Rejected
 
 from ..errors import ApiError
 from ..paging import Key, Number

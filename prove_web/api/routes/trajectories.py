@@ -21,9 +21,9 @@ from prove_web.trajectories.search import search
 from prove_web.trajectories.views.lookup import one_of, one_trajectory
 from prove_web.trajectories.what_if import BLIND, NotPossible
 from prove_web.trajectories.what_if import run as rerun
-from training_worker.prove.counterfactual import Edit
-from training_worker.prove.reward import RewardConfig
-from training_worker.prove.trajectory import Example, Rollout, ToolCall, dumps
+from training_worker.core.trajectory import Example, Rollout, ToolCall, dumps
+from training_worker.environment.counterfactual import Edit
+from training_worker.reward import RewardConfig
 
 from ..errors import ApiError
 from ..form_schemas import build_query_dict

@@ -19,9 +19,9 @@ from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.replay_score import Verdict as Judged
 from prove_web.trajectories.replay_score import rollout_of
 from prove_web.trajectories.views.lookup import one_trajectory
-from training_worker.prove.synthesis.edits import EditedConversation, apply_edits
-from training_worker.prove.synthesis.validate import Rejected
-from training_worker.prove.trajectory import Example, dumps
+from training_worker.core.trajectory import Example, dumps
+from training_worker.datasets.edits import EditedConversation, apply_edits
+from training_worker.synthesis.validate import Rejected
 
 from ..errors import ApiError
 from ..paging import Cursor, Limit, Number, Piece, by_key

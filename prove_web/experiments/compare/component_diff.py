@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import Avg, Max, Q
 
-from training_worker.prove.event_data import readable
-from training_worker.prove.metrics import TOOLS
+from training_worker.monitoring.event_data import readable
+from training_worker.monitoring.metrics import TOOLS
 
 from ..chance import Difference, Tone
 from ..evaluation import PARTS

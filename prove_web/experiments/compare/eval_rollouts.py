@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from training_worker.prove.reward.success import is_success
-from training_worker.prove.trajectory import Rollout, UnreadableData, loads, read_lines
+from training_worker.core.trajectory import Rollout, UnreadableData, loads, read_lines
+from training_worker.reward.success import is_success
 
 from ..defaults import DEFAULTS
 from ..models import Run

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from training_worker.prove.benchmarks.intervals import bootstrap_interval
+from training_worker.evaluation.intervals import bootstrap_interval
 
 from .. import chance
 from ..evaluation import Scale

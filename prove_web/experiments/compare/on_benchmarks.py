@@ -11,8 +11,8 @@ from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.evaluations.querysets import why_not
 from prove_web.evaluations.reports import title_of
 from prove_web.live.models import State
-from training_worker.prove.benchmarks.intervals import bootstrap_interval
-from training_worker.prove.benchmarks.protocol import task_of
+from training_worker.evaluation.intervals import bootstrap_interval
+from training_worker.evaluation.protocol import task_of
 
 from ..evaluation import Scale
 from ..models import Run

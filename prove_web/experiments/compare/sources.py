@@ -19,9 +19,9 @@ from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.querysets import evaluation_of, why_not
 from prove_web.evaluations.storage import NoConversation, folder_of
 from prove_web.live.models import ENDED
-from training_worker.prove.benchmarks.protocol import Result
-from training_worker.prove.benchmarks.results import ITEMS
-from training_worker.prove.trajectory import UnreadableData, read_lines
+from training_worker.core.trajectory import UnreadableData, read_lines
+from training_worker.evaluation.protocol import Result
+from training_worker.evaluation.results import ITEMS
 
 from ..models import Run
 from .eval_rollouts import FILES, LARGEST, Call, RolloutsUnavailable, calls_of, shorts

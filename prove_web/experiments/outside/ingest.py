@@ -18,9 +18,9 @@ from prove_web.live import message_broker
 from prove_web.live.ingest import pass_on, store
 from prove_web.live.jobs import lock_job
 from prove_web.live.models import Job, State, StopLevel
-from training_worker.prove.event_data import InvalidEvent, check_result
-from training_worker.prove.json_numbers import encode_nonfinite, separate_nonfinite
-from training_worker.prove.metrics import METRICS
+from training_worker.core.json_numbers import encode_nonfinite, separate_nonfinite
+from training_worker.monitoring.event_data import InvalidEvent, check_result
+from training_worker.monitoring.metrics import METRICS
 
 from ..charts import list_charted_metrics
 from ..models import HeldOut, Point, Run, RunKind

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from prove_web.servers.arguments import ZERO_BYTE
-from training_worker.prove.metrics.names import LONGEST, RULE, TAKEN, is_valid_name
+from training_worker.monitoring.metrics.names import LONGEST, RULE, TAKEN, is_valid_name
 
 MOST_NAMES = 500  # custom metrics per run
 MOST_POINTS = 200_000  # steps per run

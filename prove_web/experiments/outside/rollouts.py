@@ -18,12 +18,12 @@ from django.utils import timezone
 from prove_web.live import message_broker
 from prove_web.live.ingest import pass_on
 from prove_web.live.jobs import lock_job
-from training_worker.prove.store.external_rollouts import NAME, ExternalGroup, build_records, read_records_before
-from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.record import RolloutRecord
-from training_worker.prove.store.storage import StorageFailed, get_storage
-from training_worker.prove.store.uploader import bring
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.core.trajectory import UnreadableData
+from training_worker.store.external_rollouts import NAME, ExternalGroup, build_records, read_records_before
+from training_worker.store.folder import RolloutFolder
+from training_worker.store.record import RolloutRecord
+from training_worker.store.storage import StorageFailed, get_storage
+from training_worker.store.uploader import bring
 
 from ..models import Run, RunKind
 from ..rollout_storage import StoredRun

@@ -15,9 +15,9 @@ from django.db import transaction
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
-from training_worker import sandbox
-from training_worker.prove.event_data import without_malformed
-from training_worker.prove.metrics.names import sanitize_name
+from training_worker.core import sandbox
+from training_worker.monitoring.event_data import without_malformed
+from training_worker.monitoring.metrics.names import sanitize_name
 from training_worker.trackers.tracked_run import SOURCES, TrackedRun, from_json
 
 from ..metric_series import number

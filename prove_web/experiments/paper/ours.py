@@ -13,8 +13,8 @@ from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.querysets import BASELINES, last_part
 from prove_web.evaluations.ranking import LeaderboardRow, build_leaderboard_row, load_finished_evaluations
 from prove_web.live.models import State
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.reward import PAPER, PRESETS, BadReward, read_reward
+from training_worker.evaluation import published_scores
+from training_worker.reward import PAPER, PRESETS, BadReward, read_reward
 
 from ..initial_policy import WARM
 from ..models import Run, RunKind

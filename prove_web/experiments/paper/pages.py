@@ -16,7 +16,7 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.parse_int import parse_digits
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.benchmarks import published_scores
+from training_worker.evaluation import published_scores
 
 from ..compare.aggregate import Curve
 from ..compare.curves import read

@@ -13,8 +13,8 @@ from prove_web.accounts.models import Project
 from prove_web.evaluations.querysets import why_not
 from prove_web.evaluations.ranking import LeaderboardRow
 from prove_web.evaluations.reports import title_of
-from training_worker.prove.benchmarks import published_scores
-from training_worker.prove.models import BEST
+from training_worker.core.models import BEST
+from training_worker.evaluation import published_scores
 
 from ..initial_policy import WARM
 from ..models import Run

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db.models import Expression, F
 
 from prove_web.accounts.models import Project
-from training_worker.prove.metrics import BY_NAME, Metric
+from training_worker.monitoring.metrics import BY_NAME, Metric
 
 from ..metric_stats import NEWEST
 from ..models import HELD_OUT, POINTS, MetricSummary

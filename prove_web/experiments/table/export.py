@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from prove_web.review.labels import Echo
-from training_worker.prove.export.lines import escape_formula
+from training_worker.datasets.export.lines import escape_formula
 
 from ..models import Run
 from .columns import Column

@@ -21,7 +21,7 @@ from prove_web.trajectories.search.fields import Field
 from prove_web.trajectories.search.lookups import any_of, combine_with_or, compare_integer, match_choice, text
 from prove_web.trajectories.search.lookups import parse_choice as one_among
 from prove_web.trajectories.search.values import numbers, people, provide_fixed_values
-from training_worker.prove.metrics import METRICS
+from training_worker.monitoring.metrics import METRICS
 
 from ..models import RunKind
 from ..run_metadata import known_tags

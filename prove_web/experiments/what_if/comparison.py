@@ -8,8 +8,8 @@ from itertools import groupby
 
 import numpy as np
 
-from training_worker.prove.reward import RewardConfig
-from training_worker.prove.reward_replay import Comparison
+from training_worker.environment.reward_replay import Comparison
+from training_worker.reward import RewardConfig
 
 from .lot import COMPONENTS, Floats, Lot, Row
 from .source import Place

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from training_worker.prove.reward import RewardConfig
-from training_worker.prove.reward.efficiency import efficiency
+from training_worker.reward import RewardConfig
+from training_worker.reward.efficiency import efficiency
 
 Floats = NDArray[np.float64]
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")

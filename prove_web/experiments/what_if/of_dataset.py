@@ -12,10 +12,10 @@ from django.db.models import QuerySet
 
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.rows import made_at
-from training_worker.prove.reward import PAPER, RewardConfig
-from training_worker.prove.reward_replay import rescore
-from training_worker.prove.rollout import StaleExample, oracle
-from training_worker.prove.trajectory import Example, Reward, Rollout, UnreadableData, loads
+from training_worker.core.trajectory import Example, Reward, Rollout, UnreadableData, loads
+from training_worker.environment.episode import StaleExample, oracle
+from training_worker.environment.reward_replay import rescore
+from training_worker.reward import PAPER, RewardConfig
 
 from ..models import Run
 from ..reward_config import scored_by

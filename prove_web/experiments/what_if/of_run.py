@@ -10,13 +10,13 @@ from uuid import UUID
 from django.db.models import QuerySet, Sum
 
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.reward import RewardConfig
-from training_worker.prove.reward_replay import rescore
-from training_worker.prove.rollout_files import rollouts_in
-from training_worker.prove.store.folder import OLD
-from training_worker.prove.store.old import read_old
-from training_worker.prove.store.record import Summary
-from training_worker.prove.store.steps import read_summaries
+from training_worker.environment.reward_replay import rescore
+from training_worker.reward import RewardConfig
+from training_worker.store.folder import OLD
+from training_worker.store.old import read_old
+from training_worker.store.record import Summary
+from training_worker.store.rollout_files import rollouts_in
+from training_worker.store.steps import read_summaries
 
 from ..defaults import DEFAULTS
 from ..models import Run

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.review.blinding import Blind
-from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_reward
-from training_worker.prove.reward_replay import UnknownExample
-from training_worker.prove.rollout import StaleExample
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.core.trajectory import UnreadableData
+from training_worker.environment.episode import StaleExample
+from training_worker.environment.reward_replay import UnknownExample
+from training_worker.reward import PRESETS, BadReward, RewardConfig, read_reward
 
 from ..models import SavedReward
 from ..reward_config import describe_reward, short

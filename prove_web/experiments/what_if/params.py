@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from prove_web.accounts.models import Project
 from prove_web.parse_int import parse_digits
 from prove_web.trajectories.models import Dataset
-from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
+from training_worker.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
 from ..defaults import REWARD
 from ..form_fields import format_config_value

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from django.db.models import QuerySet
 
-from training_worker.prove.reward import RewardConfig
+from training_worker.reward import RewardConfig
 
 from .lot import Lot, Row
 

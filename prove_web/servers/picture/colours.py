@@ -14,7 +14,7 @@ from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from prove_web.experiments.tools import Tool, tools_of
 from prove_web.trajectories.models import Dataset, Trajectory
-from training_worker.prove.metrics import TOOLS
+from training_worker.monitoring.metrics import TOOLS
 
 from ..catalogue import MARKS, entries
 from ..graph_queries import Edge, Names, Node, Proven

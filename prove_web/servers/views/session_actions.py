@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.synthesis.sampler import NothingFits
+from training_worker.graph.sampler import NothingFits
 
 from .. import session_services
 from ..argument_examples import example

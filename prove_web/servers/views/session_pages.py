@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.accounts.redirects import going_back
 from prove_web.trajectories.replay_score import example_of, judge
-from training_worker.prove.synthesis import manual
-from training_worker.prove.synthesis.validate import Rejected
+from training_worker.datasets import manual
+from training_worker.synthesis.validate import Rejected
 
 from .. import saved_calls
 from ..listing import annotate_call_counts

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from django.core.management.base import CommandError
 
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.core.trajectory import UnreadableData
 
 
 @contextmanager

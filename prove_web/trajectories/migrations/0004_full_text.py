@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from prove_web.trajectories.denormalised_columns import derive_columns, build_search_text
 from prove_web.trajectories.load_dataset import reward_as_recorded, scores
-from training_worker.prove.trajectory import Example, loads
+from training_worker.core.trajectory import Example, loads
 
 AT_ONCE = 200
 SQLITE = (

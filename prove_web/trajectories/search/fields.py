@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
-from training_worker.prove.reward.prove_reward import COMPONENTS
+from training_worker.reward.prove_reward import COMPONENTS
 
 from .. import choices
 from ..models import Dataset, Trajectory

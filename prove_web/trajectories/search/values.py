@@ -8,8 +8,8 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.review.models import Queue
 from prove_web.review.schema import VERDICTS, BadSchema, read_schema
-from training_worker.prove.reward.prove_reward import COMPONENTS
-from training_worker.prove.synthesis.templates import PERSONAS
+from training_worker.dataflow.templates import PERSONAS
+from training_worker.reward.prove_reward import COMPONENTS
 
 from .. import choices
 from .review_fields import HAS

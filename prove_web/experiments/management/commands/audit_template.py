@@ -7,6 +7,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from training_worker.core.models import SHIPPED
+
 from .pipeline import run_in_foreground
 
 
@@ -23,8 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         named = str(options["folder"])
-        shipped = settings.BASE_DIR / "training_worker" / "trainer" / named  # the small policy under its name in runs
-        folder = shipped if named == "warm" and not Path(named).exists() else Path(named).absolute()
-        command = [sys.executable, "-m", "training_worker.trainer.audit", str(folder)]
+        folder = SHIPPED if named == "warm" and not Path(named).exists() else Path(named).absolute()
+        command = [sys.executable, "-m", "training_worker.audit", str(folder)]
         command += [f"--{name.replace('_', '-')}" for name in ("json", "no_weights") if options[name]]
         sys.exit(run_in_foreground(command, settings.BASE_DIR))

@@ -10,14 +10,14 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from training_worker.prove.benchmarks import results_text
-from training_worker.prove.benchmarks.compare import NotComparable, compare_shared_tasks, require_comparable
-from training_worker.prove.benchmarks.protocol import Benchmark, Policy, identity_of
-from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, get_benchmark_spec
-from training_worker.prove.benchmarks.request import REPORTED, EvaluationRequest, FinishedEvaluation, have_done
-from training_worker.prove.benchmarks.results import identity_in, results_in
-from training_worker.terminal import console, show_time_left_bar, table
-from training_worker.warm import SERVERS as WARM_SERVERS
+from training_worker.core.terminal import console, show_time_left_bar, table
+from training_worker.core.warm import SERVERS as WARM_SERVERS
+from training_worker.evaluation import results_text
+from training_worker.evaluation.compare import NotComparable, compare_shared_tasks, require_comparable
+from training_worker.evaluation.protocol import Benchmark, Policy, identity_of
+from training_worker.evaluation.registry import KNOWN, NotKnown, get_benchmark_spec
+from training_worker.evaluation.request import REPORTED, EvaluationRequest, FinishedEvaluation, have_done
+from training_worker.evaluation.results import identity_in, results_in
 
 STOPPED = "stopped; run the same command to resume"
 
@@ -109,7 +109,7 @@ def trained_on(folder: Path, jobs: Path) -> str:
     """Return the servers that the run with this folder, or the shipped policy, was trained on; "" if unknown."""
     from prove_web.evaluations.policies import of_dataset
     from prove_web.experiments.models import Run
-    from prove_web.experiments.run_estimate import SHIPPED
+    from training_worker.core.models import SHIPPED
 
     if folder == SHIPPED:
         return ",".join(WARM_SERVERS)

@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         source = folder_of(str(options["source"]))
-        command = [sys.executable, "-m", "training_worker.trainer.export", str(source)]
+        command = [sys.executable, "-m", "training_worker.training.export", str(source)]
         command += [str(Path(str(options["out"])).absolute()), f"--licence={options['licence']}"]
         command += ["--merge"] if options["merge"] else []
         environment = {**os.environ, "PROVE_DATA": str(settings.PROVE_DATA)}

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 
 from .pipeline import check_writable, run_in_foreground
 
-MODELS = {"SmolLM2-135M-Instruct": "training_worker.trainer.smollm2"}
+MODELS = {"SmolLM2-135M-Instruct": "training_worker.policy.smollm2"}
 
 
 class Command(BaseCommand):

@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from prove_web.trajectories.management.dataset_errors import raise_command_errors
-from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, preset, read_reward
-from training_worker.prove.reward_replay import Comparison, rescore
-from training_worker.prove.rollout_files import data_of, examples_in, files_of, groups_in, rollouts_in
-from training_worker.terminal import console, show_count_bar, table
+from training_worker.core.terminal import console, show_count_bar, table
+from training_worker.environment.reward_replay import Comparison, rescore
+from training_worker.reward import PRESETS, BadReward, RewardConfig, preset, read_reward
+from training_worker.store.rollout_files import data_of, examples_in, files_of, groups_in, rollouts_in
 
 
 class Command(BaseCommand):

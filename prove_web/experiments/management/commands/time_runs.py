@@ -16,7 +16,7 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.experiments.many_runs import GROUP, load
 from prove_web.experiments.models import Run
-from training_worker.benchmark_page import write_block
+from training_worker.core.benchmark_page import write_block
 
 WIDE = "state,steps,reward,reward-best,kl-last,entropy-mean-20,held_out-best,learning_rate,seed,took"
 PAGES = {

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from prove_web.operations.backups.archive import BackupFailed
 from prove_web.operations.backups.contents import PARTS
 from prove_web.operations.backups.create_backup import BackupSummary, backup
-from training_worker.terminal import show_count_bar
+from training_worker.core.terminal import show_count_bar
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.operations.backups.archive import BackupFailed
 from prove_web.operations.backups.restore_backup import restore
-from training_worker.terminal import bar, console
+from training_worker.core.terminal import bar, console
 
 
 class Command(BaseCommand):

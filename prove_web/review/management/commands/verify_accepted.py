@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.accounts.models import Project
 from prove_web.review.reverify import ReverifyReport, get_latest_acceptances, verify
-from training_worker.terminal import show_count_bar
+from training_worker.core.terminal import show_count_bar
 
 
 class Command(BaseCommand):

@@ -8,13 +8,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from mcp_servers.catalogue import SERVERS
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
-from training_worker.prove.synthesis.endpoint.settings import from_environment
-from training_worker.prove.synthesis.graph_agreement import KINDS, Agreement, compare
-from training_worker.prove.synthesis.llm_graph import classify
-from training_worker.prove.trajectory import write_lines
-from training_worker.terminal import console, show_count_bar, table
+from training_worker.core.terminal import console, show_count_bar, table
+from training_worker.core.trajectory import write_lines
+from training_worker.endpoint import Endpoint, EndpointFailed
+from training_worker.endpoint.settings import from_environment
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.graph_agreement import KINDS, Agreement, compare
+from training_worker.synthesis.llm_graph import classify
 
 MAX_LISTED = 20
 

@@ -23,7 +23,7 @@ from django.test.testcases import LiveServerThread
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.live.models import Job, Kind, State
-from training_worker.prove.graph import graph_path, load_or_build
+from training_worker.graph.dependency_graph import graph_path, load_or_build
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 FRAMES = 240

@@ -8,8 +8,8 @@ from pathlib import Path
 from django.core.management.base import BaseCommand
 
 from prove_web.trajectories.management.dataset_errors import raise_command_errors
-from training_worker.prove.synthesis.compare import build_comparison_rows, measure
-from training_worker.terminal import console, table
+from training_worker.core.terminal import console, table
+from training_worker.datasets.compare import build_comparison_rows, measure
 
 
 class Command(BaseCommand):

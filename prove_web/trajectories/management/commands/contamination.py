@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.dataset_errors import raise_command_errors
-from training_worker.prove.benchmarks.contamination import LONG, ContaminationReport, check, texts_of
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import Example, read_lines
+from training_worker.core.trajectory import Example, read_lines
+from training_worker.datasets import dataset_folder
+from training_worker.evaluation.contamination import LONG, ContaminationReport, check, texts_of
 
 
 class Command(BaseCommand):

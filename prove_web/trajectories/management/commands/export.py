@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.dataset_errors import raise_command_errors
-from training_worker.prove.export.publish import publish
+from training_worker.datasets.export.publish import publish
 
 FORMATS = ("jsonl", "parquet", "huggingface", "openai", "csv")
 

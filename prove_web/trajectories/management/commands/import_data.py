@@ -10,13 +10,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from mcp_servers.kit import ServerFailed
 from prove_web.env import envstr
-from training_worker.prove.benchmarks.contamination import Screen
-from training_worker.prove.export.publish import publish
-from training_worker.prove.importers import external_replay
-from training_worker.prove.importers.formats import FORMATS, make
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import Example, UnreadableData
-from training_worker.terminal import show_count_bar
+from training_worker.core.terminal import show_count_bar
+from training_worker.core.trajectory import Example, UnreadableData
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.export.publish import publish
+from training_worker.datasets.importers import external_replay
+from training_worker.datasets.importers.formats import FORMATS, make
+from training_worker.evaluation.contamination import Screen
 
 EXTERNAL = "PROVE_EXTERNAL"
 

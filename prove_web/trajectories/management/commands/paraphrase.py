@@ -7,13 +7,13 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from training_worker.prove.export.publish import publish
-from training_worker.prove.synthesis.dataset_folder import DatasetExistsError, format_manifest
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
-from training_worker.prove.synthesis.endpoint.settings import from_environment
-from training_worker.prove.synthesis.paraphrase import paraphrase_folder
-from training_worker.prove.trajectory import UnreadableData
-from training_worker.terminal import show_count_bar
+from training_worker.core.terminal import show_count_bar
+from training_worker.core.trajectory import UnreadableData
+from training_worker.datasets.dataset_folder import DatasetExistsError, format_manifest
+from training_worker.datasets.export.publish import publish
+from training_worker.datasets.paraphrase import paraphrase_folder
+from training_worker.endpoint import Endpoint, EndpointFailed
+from training_worker.endpoint.settings import from_environment
 
 
 class Command(BaseCommand):

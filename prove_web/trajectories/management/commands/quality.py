@@ -11,14 +11,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.dataset_errors import raise_command_errors
-from training_worker.prove.benchmarks.bfcl.examples import base_examples
-from training_worker.prove.benchmarks.environment import NotInstalled
-from training_worker.prove.benchmarks.protocol import NotRun
-from training_worker.prove.benchmarks.registry import open_bfcl
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.synthesis.quality import ROWS, Quality, format_target, format_value, measure
-from training_worker.prove.synthesis.shortcuts import SAMPLE, Shortcuts, measure_shortcuts
-from training_worker.terminal import console, table
+from training_worker.core.terminal import console, table
+from training_worker.dataflow.quality import ROWS, Quality, format_target, format_value, measure
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.shortcuts import SAMPLE, Shortcuts, measure_shortcuts
+from training_worker.evaluation.bfcl.examples import base_examples
+from training_worker.evaluation.environment import NotInstalled
+from training_worker.evaluation.protocol import NotRun
+from training_worker.evaluation.registry import open_bfcl
 
 BFCL = {row.name: row.bfcl for row in ROWS if row.bfcl is not None}
 COLUMNS = ("value", "target", "met", "BFCL")

@@ -15,10 +15,10 @@ from prove_web.trajectories.call_card import Argument, CallCard, Turn
 from prove_web.trajectories.choices import KINDS, LEVELS
 from prove_web.trajectories.management.dataset_errors import raise_command_errors
 from prove_web.trajectories.samples import SIZE, draw, tags, turns_of
-from training_worker.prove.edges import longest_path
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.trajectory import Example
-from training_worker.terminal import WIDTH, console, table
+from training_worker.core.terminal import WIDTH, console, table
+from training_worker.core.trajectory import Example
+from training_worker.datasets import dataset_folder
+from training_worker.graph.edges import longest_path
 
 SHORT = 160  # characters of an observation
 GROUPS = ("kind", "level", "path", "feature")

@@ -10,16 +10,16 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from training_worker.prove.export.publish import publish
-from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis import dataset_folder
-from training_worker.prove.synthesis.dataset import CannotBeMet, Progress
-from training_worker.prove.synthesis.endpoint import EndpointFailed
-from training_worker.prove.synthesis.endpoint.settings import from_environment, variable
-from training_worker.prove.synthesis.recipes import PLANS, Plan
-from training_worker.prove.trajectory import Split, UnreadableData
-from training_worker.stage_cache import StageFailed
-from training_worker.terminal import show_count_bar
+from training_worker.core.stage_cache import StageFailed
+from training_worker.core.terminal import show_count_bar
+from training_worker.core.trajectory import Split, UnreadableData
+from training_worker.datasets import dataset_folder
+from training_worker.datasets.export.publish import publish
+from training_worker.datasets.recipes import PLANS, Plan
+from training_worker.endpoint import EndpointFailed
+from training_worker.endpoint.settings import from_environment, variable
+from training_worker.graph.dependency_graph import load_or_build
+from training_worker.synthesis.dataset import CannotBeMet, Progress
 
 DIED = "processes died, possibly out of memory"
 GOES_ON = "the same command resumes from here"

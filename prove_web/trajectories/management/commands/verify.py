@@ -8,9 +8,9 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.dataset_errors import raise_command_errors
-from training_worker.prove.importers.external_replay import VERDICTS
-from training_worker.prove.synthesis.replay import CAUSES, ReplayReport, verify
-from training_worker.terminal import show_count_bar
+from training_worker.core.terminal import show_count_bar
+from training_worker.datasets.importers.external_replay import VERDICTS
+from training_worker.datasets.replay import CAUSES, ReplayReport, verify
 
 
 class Command(BaseCommand):

@@ -1,0 +1,1 @@
+"""Dataflow of a conversation: where each argument value comes from, and how a text says a value."""

@@ -1,0 +1,1 @@
+"""Datasets: folder, manifest, replay, edits, mixing and splitting, import and export."""

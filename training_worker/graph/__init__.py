@@ -1,0 +1,1 @@
+"""The tool dependency graph, whose edges are proven by running the tools in forked sessions."""

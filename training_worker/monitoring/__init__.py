@@ -1,0 +1,1 @@
+"""Monitoring of runs: metrics, alert rules and the validation of event data."""

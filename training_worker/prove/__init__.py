@@ -1,1 +1,0 @@
-"""The PROVE core, importable without Django, Celery or torch."""

@@ -1,1 +1,0 @@
-"""Dataset curation: mixing, splitting and filtering datasets, and writing the resulting files."""

@@ -1,5 +1,0 @@
-"""The command `python -m training_worker.prove.metrics`, which prints the metrics table of docs/metrics.md."""
-
-from . import table
-
-print(table())
