@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     # There is no state to save, and the SDK's reader thread would delay a KeyboardInterrupt until the next input.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from .kit.mcp_adapter import serve_stdio
+    from .mcp.adapter import serve_stdio
 
     asyncio.run(serve_stdio(SERVERS[options.server], options.seed, options.size))
     return 0
@@ -69,8 +69,8 @@ def list_servers() -> int:
         print(f"{server.name:<14} {len(server.tools):>3} tools  {server.description}")
     if not (path := os.environ.get(EXTERNAL)):
         return 0
-    from .external import external_servers
-    from .kit import ServerFailed
+    from .core import ServerFailed
+    from .mcp.external import external_servers
 
     failed = 0
     try:
@@ -89,8 +89,8 @@ def list_servers() -> int:
 
 def over_http(given: Namespace) -> int:
     from .faults import Faults
-    from .gateway import Options, serve
-    from .signed_urls import Ticket, secret_of
+    from .mcp.gateway import Options, serve
+    from .mcp.signed_urls import Ticket, secret_of
 
     os.umask(0o077)  # only this user may read the secret, the socket and the list of sessions
     try:

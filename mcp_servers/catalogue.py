@@ -29,8 +29,8 @@ from . import (
     vehicle,
     video_meeting,
 )
-from .kit import Server, Tool
-from .kit.phrases import FILE
+from .core import Server, Tool
+from .core.phrases import FILE
 
 SERVERS: dict[str, Server[Any]] = {
     server.name: server

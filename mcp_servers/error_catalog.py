@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .catalogue import TOOLS
-from .kit import Server
+from .core import Server
 from .reference import Refusal, codes, message
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, NamedTuple
 
-from .kit import Draw, Reply, ToolError
-from .kit.session import refusal
+from .core import Draw, Reply, ToolError
+from .core.session import refusal
 
 Kind = Literal["unavailable", "rate_limited", "stale", "slow"]
 KINDS: tuple[Kind, ...] = ("unavailable", "rate_limited", "stale", "slow")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .catalogue import SERVERS
-from .kit import Server, Tool
-from .kit.server import ids_in
+from .core import Server, Tool
+from .core.server import ids_in
 
 PAGES = Path(__file__).parents[1] / "docs" / "servers"
 LONGEST = 5  # tools in each counted chain

@@ -8,10 +8,10 @@ from hashlib import blake2b
 from typing import Any
 
 from .catalogue import SERVERS, TOOLS
+from .core import Reply, Session, Tool, ToolError
+from .core.arguments import canonical
+from .core.session import refusal
 from .faults import Faults, InjectedFault, build_fault_reply
-from .kit import Reply, Session, Tool, ToolError
-from .kit.arguments import canonical
-from .kit.session import refusal
 
 Arguments = str | dict[str, Any]
 MOST_TRIED = 10_000  # calls whose repetitions a world with a bounded history counts

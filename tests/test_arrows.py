@@ -19,12 +19,12 @@ TORCH = {
 # The longest prefix of a module decides. The standard library is free to all.
 OUTSIDE = {
     "mcp_servers": {"pydantic"},
-    "mcp_servers.fake_text": {"faker"},
-    "mcp_servers.kit": {"pydantic", "pydantic_core", "typing_extensions"},
-    "mcp_servers.kit.mcp_adapter": {"mcp", "mcp_types", "anyio"},
-    "mcp_servers.external": {"mcp", "mcp_types", "httpx2"},
-    "mcp_servers.complete_request": {"mcp", "starlette"},
-    "mcp_servers.gateway": {"mcp", "mcp_types", "starlette", "uvicorn"},
+    "mcp_servers.shared.fake_text": {"faker"},
+    "mcp_servers.core": {"pydantic", "pydantic_core", "typing_extensions"},
+    "mcp_servers.mcp.adapter": {"mcp", "mcp_types", "anyio"},
+    "mcp_servers.mcp.external": {"mcp", "mcp_types", "httpx2"},
+    "mcp_servers.mcp.complete_request": {"mcp", "starlette"},
+    "mcp_servers.mcp.gateway": {"mcp", "mcp_types", "starlette", "uvicorn"},
     "mcp_servers.calendar": {"pydantic", "dateutil"},
     "mcp_servers.maps": {"pydantic", "networkx"},
     "training_worker": {"rich"},

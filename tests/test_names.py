@@ -33,7 +33,7 @@ FIXED = {  # by a database, a file format or a library
     "prove_web/workers/models.py: Drained",
     "prove_web/trajectories/search/parsing.py: negated",
     "prove_web/trajectories/models.py: Words",
-    "mcp_servers/kit/state.py: where",
+    "mcp_servers/core/state.py: where",
     "training_worker/datasets/export/lines.py: tell",
     "training_worker/synthesis/validate.py: Rejected",
     "training_worker/audit/checks.py: rendering",

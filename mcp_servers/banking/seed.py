@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import COMPANIES, cast, get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.people import COMPANIES, cast, get_start_time
 from .state import (
     Account,
     AccountStatus,

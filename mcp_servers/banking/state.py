@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, Minute, State, Table, ToolError, table
+from ..core import Day, Entity, Minute, State, Table, ToolError, table
 
 AccountId = NewType("AccountId", str)
 TransactionId = NewType("TransactionId", str)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Day, ObservedField, Sensitive, Server, ToolError
+from ..core import Day, ObservedField, Sensitive, Server, ToolError
 from .seed import seed
 from .state import (
     Account,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from ..kit import ToolError
-from ..people import EmailAddress
-from ..shared_records import BookingCode, InvoiceId
+from ..core import ToolError
+from ..shared.people import EmailAddress
+from ..shared.records import BookingCode, InvoiceId
 from .state import (
     Budget,
     BudgetCategoryId,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import cast, get_start_time
-from ..shared_records import bookings, invoices
+from ..core import Draw, derive_row_id
+from ..shared.people import cast, get_start_time
+from ..shared.records import bookings, invoices
 from .state import (
     BookingReceipt,
     Budget,

@@ -7,9 +7,9 @@ from datetime import date
 from functools import cached_property, lru_cache
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, State, Table, table
-from ..people import EmailAddress
-from ..shared_records import BookingCode, InvoiceId
+from ..core import Day, Entity, State, Table, table
+from ..shared.people import EmailAddress
+from ..shared.records import BookingCode, InvoiceId
 
 
 @lru_cache(maxsize=1 << 12)

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Day, ObservedField, Server, ToolError
-from ..people import EmailAddress
-from ..shared_records import BookingCode, InvoiceId
+from ..core import Day, ObservedField, Server, ToolError
+from ..shared.people import EmailAddress
+from ..shared.records import BookingCode, InvoiceId
 from .engine import (
     editable,
     open_category,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..kit import Day, Entity
-from ..people import EmailAddress
-from ..shared_records import BookingCode, InvoiceId
+from ..core import Day, Entity
+from ..shared.people import EmailAddress
+from ..shared.records import BookingCode, InvoiceId
 from .state import (
     Access,
     Budget,

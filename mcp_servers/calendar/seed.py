@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from ..kit import Draw
-from ..people import EmailAddress, cast, get_start_time
+from ..core import Draw
+from ..shared.people import EmailAddress, cast, get_start_time
 from .state import (
     ONE_DAY,
     Agenda,

@@ -10,8 +10,8 @@ from typing import Literal, NewType
 
 from dateutil.rrule import DAILY, MONTHLY, WEEKLY, rrule
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..people import EmailAddress, Person, cast
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, Person, cast
 
 Frequency = Literal["daily", "weekly", "monthly"]
 FREQUENCIES = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Minute, ObservedField, Server, ToolError, minute_text
-from ..people import EmailAddress, Person
+from ..core import Day, Minute, ObservedField, Server, ToolError, minute_text
+from ..shared.people import EmailAddress, Person
 from .seed import seed
 from .state import (
     Agenda,

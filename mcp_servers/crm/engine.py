@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from ..kit import NotFound, ToolError
-from ..people import EmailAddress
+from ..core import NotFound, ToolError
+from ..shared.people import EmailAddress
 from .state import STAGES, Company, Contact, Crm, Deal, LossReason, Person, Quote, SalesDealId, SalesRepId, Stage
 
 # Checks that raise ToolError: closed deals, records of others, exceeded limits, invalid days.

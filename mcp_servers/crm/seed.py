@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from ..fake_text import FakeText
-from ..kit import Draw, derive_row_id
-from ..people import COMPANIES, EmailAddress, cast, get_start_time
-from ..people import Person as CastMember
+from ..core import Draw, derive_row_id
+from ..shared.fake_text import FakeText
+from ..shared.people import COMPANIES, EmailAddress, cast, get_start_time
+from ..shared.people import Person as CastMember
 from .engine import domain_of
 from .state import (
     STAGES,

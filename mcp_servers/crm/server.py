@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, ObservedField, Sensitive, Server
-from ..people import EmailAddress
+from ..core import Day, ObservedField, Sensitive, Server
+from ..shared.people import EmailAddress
 from .seed import seed
 from .state import (
     ActivityKind,

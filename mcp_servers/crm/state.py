@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal, NewType, TypeVar
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..people import EmailAddress
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress
 
 ClientCompanyId = NewType("ClientCompanyId", str)
 SalesRepId = NewType("SalesRepId", str)

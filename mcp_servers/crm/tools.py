@@ -7,8 +7,8 @@ from heapq import nsmallest
 from itertools import islice
 from operator import attrgetter
 
-from ..kit import ToolError
-from ..people import EmailAddress
+from ..core import ToolError
+from ..shared.people import EmailAddress
 from .engine import (
     active_contact,
     advance,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..kit import Day, Entity, Minute
-from ..people import EmailAddress
+from ..core import Day, Entity, Minute
+from ..shared.people import EmailAddress
 from .engine import room_of
 from .state import (
     CLOSED,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from ..kit import ToolError
-from ..kit.times import read_day
+from ..core import ToolError
+from ..core.times import read_day
 from .state import Mail, Message
 
 Test = Callable[[Message], bool]

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from typing import Literal, NamedTuple
 
-from ..kit import Draw
-from ..people import COMPANIES, cast, get_start_time
-from ..shared_records import BookingCode, InvoiceId, bookings, invoices
+from ..core import Draw
+from ..shared.people import COMPANIES, cast, get_start_time
+from ..shared.records import BookingCode, InvoiceId, bookings, invoices
 from .state import MOST_ATTACHED_KB, Contact, Draft, Folder, Label, LabelId, Mail, Mailbox, Message, Thread
 
 # Vocabulary of the seeded mail.

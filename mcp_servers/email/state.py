@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import Literal, NewType
 
-from ..kit import Entity, Minute, State, Table, table
-from ..people import EmailAddress
-from ..shared_records import BookingCode, InvoiceId
+from ..core import Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress
+from ..shared.records import BookingCode, InvoiceId
 
 MessageId = NewType("MessageId", str)
 ThreadId = NewType("ThreadId", str)

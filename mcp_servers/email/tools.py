@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import ObservedField, Server, ToolError
-from ..people import COMPANIES, EmailAddress
+from ..core import ObservedField, Server, ToolError
+from ..shared.people import COMPANIES, EmailAddress
 from .query import parse
 from .seed import seed
 from .state import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ..kit import NotFound, ToolError
+from ..core import NotFound, ToolError
 from .state import Disk, Node, NodeId, Shell
 
 READ, WRITE, ENTER = 4, 2, 1

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from ..fake_text import FakeText
-from ..kit import Draw, derive_row_id
-from ..people import cast, get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.fake_text import FakeText
+from ..shared.people import cast, get_start_time
 from .state import (
     COLLEAGUES,
     ROOT,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Server
+from ..core import Server
 from .seed import seed
 from .state import FileTagId, FileVersionId, TrashedItemId
 from .texts import SEARCH_TEXTS, TAGS

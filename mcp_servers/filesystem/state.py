@@ -9,8 +9,8 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, NewType
 
-from ..kit import Entity, Minute, State, Table, table
-from ..people import EmailAddress, cast
+from ..core import Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, cast
 
 NodeId = NewType("NodeId", str)
 ShellId = NewType("ShellId", str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..core import ToolError
 from .paths import WRITE, locate_text
 from .state import Disk, FileVersion, Member, Node, NodeId, NodeKind, bytes_of
 

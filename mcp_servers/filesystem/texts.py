@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..kit import Draw
+from ..core import Draw
 
 TOPICS = (
     "budget", "website", "kitchen", "garden", "travel", "insurance", "marketing", "sales", "training", "survey",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kit import Entity, ToolError
+from ..core import Entity, ToolError
 from .paths import (
     ENTER,
     READ,

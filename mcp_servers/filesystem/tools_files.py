@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
 
-from ..kit import Entity, ToolError
+from ..core import Entity, ToolError
 from .paths import (
     ENTER,
     READ,

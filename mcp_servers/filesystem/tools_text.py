@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import unified_diff
 
-from ..kit import Entity, ToolError
+from ..core import Entity, ToolError
 from .paths import locate_directory, locate_spot, locate_text, require_spot
 from .server import (
     ROWS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NewType
 
-from ..kit import Entity, Minute, ToolError
-from ..people import EmailAddress
+from ..core import Entity, Minute, ToolError
+from ..shared.people import EmailAddress
 from .paths import locate
 from .state import Disk, FileTagId, FileVersion, FileVersionId, Node, TrashedItem, TrashedItemId
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from ..distance import metres
-from ..kit import ToolError
-from ..places import PlaceId
+from ..core import ToolError
+from ..shared.distance import metres
+from ..shared.places import PlaceId
 from .state import Delivery, Dish, FoodCartLineId, FoodRestaurantId, Line, Order, Promo, Restaurant
 from .views import CartLineView, CartView, Offer, OrderStatus, OrderView
 

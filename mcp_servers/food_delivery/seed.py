@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..distance import metres
-from ..kit import Draw, derive_row_id
-from ..people import FIRST, get_start_time
-from ..places import Place, places
+from ..core import Draw, derive_row_id
+from ..shared.distance import metres
+from ..shared.people import FIRST, get_start_time
+from ..shared.places import Place, places
 from .engine import (
     MINUTE,
     STARTING,

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Minute, ObservedField, Server
-from ..places import PlaceId
+from ..core import Minute, ObservedField, Server
+from ..shared.places import PlaceId
 from .seed import seed
 from .state import Allergen, Cuisine, DishId, FoodCartLineId, FoodOrderId, FoodOrderLineId, FoodRestaurantId
 from .views import OrderStatus

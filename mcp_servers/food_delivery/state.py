@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..places import Place, PlaceId
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.places import Place, PlaceId
 
 FoodRestaurantId = NewType("FoodRestaurantId", str)
 DishId = NewType("DishId", str)

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from itertools import islice
 from operator import attrgetter
 
-from ..distance import metres
-from ..kit import Draw, ToolError, minute_text
-from ..people import FIRST
-from ..places import PlaceId
+from ..core import Draw, ToolError, minute_text
+from ..shared.distance import metres
+from ..shared.people import FIRST
+from ..shared.places import PlaceId
 from .engine import (
     STARTING,
     Times,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..kit import ToolError
+from ..core import ToolError
 from .state import KINDS, Comparison, Home, HomeScene, HomeSensor, RobotVacuum, SceneAction, SmartDevice, SmartDeviceId
 
 LONGEST_CLEANING, LEAST_CHARGE, MINUTES_PER_CHARGE = 40, 10, 2

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from ..kit import Draw, ToolError, minute_text
+from ..core import Draw, ToolError, minute_text
 from .clock import battery, cells_left, change_level, current, minutes_between
 from .state import (
     KINDS,

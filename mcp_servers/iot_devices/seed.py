@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import cast, get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.people import cast, get_start_time
 from .clock import keeps_up
 from .engine import read_sensor
 from .state import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, NewType
 
-from ..kit import Entity, Minute, State, Table, table
-from ..people import EmailAddress
+from ..core import Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress
 
 DeviceKind = Literal["light", "plug", "thermostat", "speaker", "blinds", "camera", "sprinkler"]
 SwitchableKind = Literal["light", "plug", "thermostat", "speaker", "camera", "sprinkler"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..core import ToolError
 from .clock import cells_left, vacuum_now
 from .engine import require_battery, require_disarmed, require_future, require_pin
 from .server import (

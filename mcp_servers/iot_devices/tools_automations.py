@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..core import ToolError
 from .clock import current, require_no_loop
 from .engine import act, at_level, reachable, read_sensor, require_level, require_no_child_lock, require_planned
 from .server import (

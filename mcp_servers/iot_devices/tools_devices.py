@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..core import ToolError
 from .clock import battery, change_device, current, vacuum_now
 from .engine import (
     act,

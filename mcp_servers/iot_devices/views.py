@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kit import Entity, Minute
-from ..people import EmailAddress
+from ..core import Entity, Minute
+from ..shared.people import EmailAddress
 from .clock import battery, cells_left, current, meter_at, power, vacuum_now
 from .state import (
     DOOR_CELLS,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
-from ..people import EmailAddress
+from ..core import ToolError
+from ..shared.people import EmailAddress
 from .state import Issue, IssueId, IssueStatus, IssueType, Project, Sprint, Tracker, TrackerProjectId
 
 # Workflows: the allowed status transitions and parent types of each issue type.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
-from ..kit import ToolError
+from ..core import ToolError
 from .state import BY_INDEX, Issue, IssueStatus, IssueType, Priority, Tracker, words_of
 
 Test = Callable[[Issue], bool]

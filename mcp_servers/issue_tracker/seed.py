@@ -6,8 +6,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import EmailAddress, cast, get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.people import EmailAddress, cast, get_start_time
 from .engine import SIZED, WORKFLOWS
 from .state import (
     LABELS,

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Server
-from ..people import EmailAddress
+from ..core import Server
+from ..shared.people import EmailAddress
 from .seed import seed
 from .state import (
     LABELS,

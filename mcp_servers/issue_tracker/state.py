@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..people import EmailAddress, Person, cast
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, Person, cast
 
 TrackerProjectId = NewType("TrackerProjectId", str)
 IssueId = NewType("IssueId", str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import nlargest
 from operator import attrgetter
 
-from ..kit import Day, Entity, ToolError
+from ..core import Day, Entity, ToolError
 from .engine import REVIEWED, TESTED, open_issue, own_issue, require_not_busy, with_one
 from .query import find_matching_issues
 from .server import ROWS, AssigneeRef, CommentText, IssueRef, Limit, Minutes, ProjectRef, Query, server

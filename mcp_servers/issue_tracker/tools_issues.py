@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..core import ToolError
 from .engine import (
     PARENTS,
     SIZED,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kit import Day, Entity, Minute
-from ..people import EmailAddress
+from ..core import Day, Entity, Minute
+from ..shared.people import EmailAddress
 from .engine import WORKFLOWS
 from .state import (
     Issue,

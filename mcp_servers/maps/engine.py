@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import networkx as nx
 
-from ..kit import ToolError
-from ..people import EmailAddress
-from ..places import PlaceId
+from ..core import ToolError
+from ..shared.people import EmailAddress
+from ..shared.places import PlaceId
 from .geometry import format_point, turn
 from .state import Junction, JunctionId, Mode, RoadId, RoadKind, RoadSegment, TownMap, TownPlace, TripShare, TripShareId
 from .town import plan_town

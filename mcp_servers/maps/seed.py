@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar, get_args
 
-from ..kit import Draw, derive_row_id
-from ..people import EmailAddress, cast, get_start_time
-from ..places import Place, PlaceKind, places
+from ..core import Draw, derive_row_id
+from ..shared.people import EmailAddress, cast, get_start_time
+from ..shared.places import Place, PlaceKind, places
 from .engine import FARTHEST, find_route, new_trip
 from .geometry import metres
 from .state import (

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Minute, ObservedField, Server
-from ..people import EmailAddress
-from ..places import PlaceId, PlaceKind
+from ..core import Minute, ObservedField, Server
+from ..shared.people import EmailAddress
+from ..shared.places import PlaceId, PlaceKind
 from .engine import Avoid
 from .seed import seed
 from .state import LABELS, ClosureReason, Mode, PlaceListId, RoadClosureId, RoadId, TripShareId

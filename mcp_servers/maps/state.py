@@ -7,9 +7,9 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..people import EmailAddress, Person, cast
-from ..places import Place, PlaceId, PlaceKind
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, Person, cast
+from ..shared.places import Place, PlaceId, PlaceKind
 
 JunctionId = NewType("JunctionId", str)
 RoadId = NewType("RoadId", str)

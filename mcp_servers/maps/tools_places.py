@@ -10,8 +10,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
-from ..kit import ToolError, minute_text
-from ..places import Place, places
+from ..core import ToolError, minute_text
+from ..shared.places import Place, places
 from .geometry import find_nearest_row, format_point, metres
 from .server import (
     ROWS,

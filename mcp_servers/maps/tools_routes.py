@@ -6,7 +6,7 @@ from datetime import timedelta
 from heapq import nlargest
 from operator import attrgetter
 
-from ..kit import ToolError, minute_text
+from ..core import ToolError, minute_text
 from .engine import find_route, minutes_of, new_trip, on_foot, require_route, seconds, steps_of, times_from, trip_view
 from .server import (
     ROWS,

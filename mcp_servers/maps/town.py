@@ -9,10 +9,10 @@ from itertools import pairwise
 from math import isqrt
 from typing import NamedTuple
 
-from ..fake_text import FakeText
-from ..kit import Draw
-from ..kit.rng import derive_id
-from ..places import Place, places, town
+from ..core import Draw
+from ..core.rng import derive_id
+from ..shared.fake_text import FakeText
+from ..shared.places import Place, places, town
 from .geometry import Point, metres
 from .state import Junction, JunctionId, RoadId, RoadKind, RoadSegment
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..kit import Day, Entity, Minute
-from ..people import EmailAddress
-from ..places import PlaceId, PlaceKind
+from ..core import Day, Entity, Minute
+from ..shared.people import EmailAddress
+from ..shared.places import PlaceId, PlaceKind
 from .state import ClosureReason, Mode, PlaceListId, RoadClosureId, RoadId, SavedPlace, TripShareId
 
 

@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from ..kit import Table, ToolError, minute_text
-from ..people import EmailAddress, get_start_time
+from ..core import Table, ToolError, minute_text
+from ..shared.people import EmailAddress, get_start_time
 from .state import (
     HELD_FOR,
     OFFER_LASTS,

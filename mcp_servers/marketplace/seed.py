@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ..kit import Draw
-from ..people import EmailAddress, cast, get_start_time
+from ..core import Draw
+from ..shared.people import EmailAddress, cast, get_start_time
 from .engine import id_for, sell
 from .state import (
     LEAST_PAYOUT,

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import ObservedField, Server
-from ..people import EmailAddress
+from ..core import ObservedField, Server
+from ..shared.people import EmailAddress
 from .seed import seed
 from .state import Category, Condition, Format, ListingId, MarketOfferId, MarketTradeId
 

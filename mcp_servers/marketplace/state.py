@@ -7,8 +7,8 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..people import EmailAddress, cast
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, cast
 
 ListingId = NewType("ListingId", str)
 BidId = NewType("BidId", str)

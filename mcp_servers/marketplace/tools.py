@@ -6,8 +6,8 @@ from datetime import timedelta
 from functools import lru_cache
 from operator import attrgetter
 
-from ..kit import Draw, NotFound, ToolError
-from ..people import EmailAddress
+from ..core import Draw, NotFound, ToolError
+from ..shared.people import EmailAddress
 from .engine import (
     close,
     next_bid,

@@ -6,10 +6,10 @@ from collections import Counter
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import COMPANIES, EmailAddress, cast, get_start_time
-from ..shared_records import Invoice as Billed
-from ..shared_records import invoices
+from ..core import Draw, derive_row_id
+from ..shared.people import COMPANIES, EmailAddress, cast, get_start_time
+from ..shared.records import Invoice as Billed
+from ..shared.records import invoices
 from .state import (
     Customer,
     Delivery,

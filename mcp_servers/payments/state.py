@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NewType
 
-from ..kit import Day, Draw, Entity, Minute, State, Table, table
-from ..people import EmailAddress
-from ..shared_records import InvoiceId
+from ..core import Day, Draw, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress
+from ..shared.records import InvoiceId
 
 MerchantPaymentId = NewType("MerchantPaymentId", str)
 PaymentRefundId = NewType("PaymentRefundId", str)

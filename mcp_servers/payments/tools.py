@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Sensitive, Server, ToolError
-from ..people import EmailAddress
-from ..shared_records import InvoiceId
+from ..core import Day, Sensitive, Server, ToolError
+from ..shared.people import EmailAddress
+from ..shared.records import InvoiceId
 from .seed import seed
 from .state import (
     EventKind,

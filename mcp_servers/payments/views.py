@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kit import Day, Entity, Minute
-from ..people import EmailAddress
-from ..shared_records import InvoiceId
+from ..core import Day, Entity, Minute
+from ..shared.people import EmailAddress
+from ..shared.records import InvoiceId
 from .state import (
     DeliveryStatus,
     EventKind,

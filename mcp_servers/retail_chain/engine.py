@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import timedelta
 
-from ..kit import ToolError, minute_text
+from ..core import ToolError, minute_text
 from .state import Chain, ChainProductId, ChainStoreId, Pickup, Stock, Store, Tier, Transfer, stock_id
 from .views import PickupStatus, PickupView
 

@@ -6,9 +6,9 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import get_start_time
-from ..places import Place, places
+from ..core import Draw, derive_row_id
+from ..shared.people import get_start_time
+from ..shared.places import Place, places
 from .engine import add_units
 from .state import (
     Category,

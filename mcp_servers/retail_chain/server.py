@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import Day, ObservedField, Server
-from ..places import PlaceId
+from ..core import Day, ObservedField, Server
+from ..shared.places import PlaceId
 from .seed import seed
 from .state import Category, ChainProductId, ChainStoreId, StorePickupId, StorePurchaseId
 from .views import PickupStatus

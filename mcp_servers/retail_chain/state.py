@@ -6,8 +6,8 @@ from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..places import Place, PlaceId
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.places import Place, PlaceId
 
 ChainStoreId = NewType("ChainStoreId", str)
 ChainProductId = NewType("ChainProductId", str)

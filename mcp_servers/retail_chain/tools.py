@@ -8,8 +8,8 @@ from heapq import nlargest
 from itertools import islice
 from operator import attrgetter
 
-from ..distance import metres
-from ..kit import ToolError, minute_text
+from ..core import ToolError, minute_text
+from ..shared.distance import metres
 from .engine import (
     RANK,
     TIERS,

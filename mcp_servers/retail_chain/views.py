@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..kit import Day, Entity, Minute
-from ..places import PlaceId
+from ..core import Day, Entity, Minute
+from ..shared.places import PlaceId
 from .state import (
     Category,
     ChainProductId,

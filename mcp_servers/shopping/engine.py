@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, time
 from typing import NamedTuple
 
-from ..kit import ToolError
+from ..core import ToolError
 from .state import (
     Address,
     CartLine,

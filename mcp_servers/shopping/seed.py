@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
-from ..kit import Draw
-from ..people import cast, get_start_time
-from ..places import Place, places
+from ..core import Draw
+from ..shared.people import cast, get_start_time
+from ..shared.places import Place, places
 from .engine import Payment, book_order, book_return, cancel_order
 from .goods import BRANDS, BULKY, CARD_BRANDS, CATALOGUE, COMPLAINT, COUPON_NAMES, DOUBT, PRAISE
 from .state import (

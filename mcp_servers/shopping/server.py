@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import ObservedField, Sensitive, Server
-from ..places import PlaceId
+from ..core import ObservedField, Sensitive, Server
+from ..shared.places import PlaceId
 from .seed import seed
 from .state import (
     Category,

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal, NewType, TypeAlias
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..places import PlaceId
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.places import PlaceId
 
 ShopProductId = NewType("ShopProductId", str)
 ShopItemId = NewType("ShopItemId", str)

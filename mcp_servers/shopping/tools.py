@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import islice
 from operator import attrgetter
 
-from ..kit import ToolError
+from ..core import ToolError
 from .engine import (
     Payment,
     add_credit,

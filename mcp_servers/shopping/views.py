@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kit import Day, Entity, Minute
-from ..places import PlaceId
+from ..core import Day, Entity, Minute
+from ..shared.places import PlaceId
 from .engine import coupon_of, discount_of, subtotal_of
 from .state import (
     RETURN_DAYS,

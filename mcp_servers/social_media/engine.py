@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from ..kit import NotFound, ToolError, minute_text
-from ..people import EmailAddress
+from ..core import NotFound, ToolError, minute_text
+from ..shared.people import EmailAddress
 from .state import (
     DAY,
     FURTHEST,

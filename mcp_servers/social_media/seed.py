@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import EmailAddress, Person, cast, get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.people import EmailAddress, Person, cast, get_start_time
 from .state import (
     Audience,
     CommentsFrom,

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Literal, NewType
 
-from ..kit import Entity, Minute, State, Table, table
-from ..people import EmailAddress, cast
+from ..core import Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, cast
 
 SocialPostId = NewType("SocialPostId", str)
 PostCommentId = NewType("PostCommentId", str)

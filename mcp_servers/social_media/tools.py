@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Minute, ObservedField, Server, ToolError, minute_text
-from ..people import EmailAddress
+from ..core import Minute, ObservedField, Server, ToolError, minute_text
+from ..shared.people import EmailAddress
 from .engine import (
     original,
     readable,

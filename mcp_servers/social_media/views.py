@@ -6,8 +6,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import Literal
 
-from ..kit import Entity, Minute
-from ..people import EmailAddress
+from ..core import Entity, Minute
+from ..shared.people import EmailAddress
 from .state import (
     Audience,
     CommentsFrom,

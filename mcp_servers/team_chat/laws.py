@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Any, TypeVar
 
-from ..kit import Table
+from ..core import Table
 from .state import EDIT_WINDOW, GENERAL, MOST_PINS, Chat, ChatMembership, ChatMessage, ChatPin, ChatReaction
 from .tools import server
 

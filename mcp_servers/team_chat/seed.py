@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from itertools import product
 from typing import NamedTuple, TypeVar, get_args
 
-from ..kit import Draw, derive_row_id
-from ..people import EmailAddress, cast, get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.people import EmailAddress, cast, get_start_time
 from .state import (
     GENERAL,
     MOST_PINS,

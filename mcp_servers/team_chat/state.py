@@ -8,8 +8,8 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Literal, NewType
 
-from ..kit import Entity, Minute, NotFound, State, Table, table
-from ..people import EmailAddress, cast
+from ..core import Entity, Minute, NotFound, State, Table, table
+from ..shared.people import EmailAddress, cast
 
 ChatChannelId = NewType("ChatChannelId", str)
 ChatMessageId = NewType("ChatMessageId", str)

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import ObservedField, Server, ToolError, minute_text
-from ..people import EmailAddress
+from ..core import ObservedField, Server, ToolError, minute_text
+from ..shared.people import EmailAddress
 from .seed import seed
 from .state import (
     EDIT_WINDOW,

@@ -20,11 +20,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..core import Reply, Server
+from ..core.random_walk import Call, Walker
+from ..core.server import CERTIFICATE
 from ..error_catalog import refusals_of
 from ..faults import Faults
-from ..kit import Reply, Server
-from ..kit.random_walk import Call, Walker
-from ..kit.server import CERTIFICATE
 from ..world import World
 from .fuzzer import DirectedWalker, dictionary
 
@@ -41,17 +41,7 @@ ODD: tuple[tuple[str, str], ...] = (
 """Calls that reach no tool; "" stands for a tool of the server."""
 
 HERE = Path(__file__).parents[1]
-SHARED = (
-    "shared_records",
-    "distance",
-    "faults",
-    "people",
-    "places",
-    "fake_text",
-    "world",
-    "error_catalog",
-    "reference",
-)
+FOLDERS, FILES = ("core", "shared", "testing"), ("faults.py", "world.py", "error_catalog.py", "reference.py")
 Pair = tuple[str, str]
 
 
@@ -334,12 +324,12 @@ def what_differs(number: int, made: CallRecord, before: str) -> str:
 
 
 def sources(server: Server[Any]) -> str:
-    """Return a digest of all that a certificate can depend on: the server's files, kit, shared modules, libraries."""
+    """Return a digest of all that a certificate can depend on: the server's files, shared modules, libraries."""
     libraries = f"{platform.python_version()} {version('pydantic')} {version('pydantic-core')}"
     found = blake2b(libraries.encode(), digest_size=8)
     own = [path for path in sorted(server.folder.iterdir()) if path.is_file()]
-    shared = [HERE / f"{name}.py" for name in SHARED]
-    for path in (*own, *shared, *sorted((HERE / "kit").glob("*.py")), *sorted((HERE / "testing").glob("*.py"))):
+    shared = [path for name in FOLDERS for path in sorted((HERE / name).glob("*.py"))]
+    for path in (*own, *shared, *(HERE / name for name in FILES)):
         found.update(f"{path.name}\0".encode() + path.read_bytes())
     return found.hexdigest()
 

@@ -7,8 +7,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from ..catalogue import SERVERS
-from ..kit import Server
-from ..kit.server import NotCertified
+from ..core import Server
+from ..core.server import NotCertified
 from .certificate import certify, check, gaps, write
 
 

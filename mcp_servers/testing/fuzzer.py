@@ -1,7 +1,7 @@
 """Directed random walks: a walker that aims at one tool, with a dictionary of values that lead to its refusals.
 
-The plain walker (`kit/random_walk.py`) draws sensible values, so it rarely reaches a limit of a year ahead, a full list
-or a weak PIN. A server names such values in `fuzz.toml`, by parameter or by tool and parameter:
+The plain walker (`core/random_walk.py`) draws sensible values, so it rarely reaches a limit of a year ahead, a full
+list or a weak PIN. A server names such values in `fuzz.toml`, by parameter or by tool and parameter:
 
     [values]
     pin = ["1111"]
@@ -28,9 +28,9 @@ from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any, get_type_hints
 
-from ..kit import Server, State, Tool
-from ..kit.random_walk import MOMENTS, Call, Walker
-from ..people import cast
+from ..core import Server, State, Tool
+from ..core.random_walk import MOMENTS, Call, Walker
+from ..shared.people import cast
 from ..world import World
 
 FILE = "fuzz.toml"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 from ..catalogue import SERVERS, TOOLS
-from ..kit.phrases import (
+from ..core.phrases import (
     FILE,
     OPTIONAL,
     SCENARIOS,
@@ -28,7 +28,7 @@ from ..kit.phrases import (
     load_scenarios,
     slots,
 )
-from ..kit.server import Server, Tool, ids_in
+from ..core.server import Server, Tool, ids_in
 
 FEWEST = {"clauses": 7, "sentences": 7, "answers": 3, "none": 2, "names": 2, "situations": 10, "says": 2, "words": 2}
 LONGEST = 220  # characters of a phrase

@@ -8,7 +8,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ..kit import ToolError, minute_text
+from ..core import ToolError, minute_text
 from .hours import is_open, last_closing, next_opening, open_rounds, quoted_round, round_at, start_of
 from .state import Broker, Duration, Execution, Holding, OrderStatus, Portfolio, Side, Stock, StockOrder, StockOrderId
 

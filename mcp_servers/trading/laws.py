@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..people import get_start_time
+from ..shared.people import get_start_time
 from .engine import OTHER, crosses, generate_resting_levels, list_displayed_levels, update_if_due
 from .hours import round_at
 from .state import Broker, Portfolio, Side, StockId, StockOrder

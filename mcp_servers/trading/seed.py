@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar, get_args
 
-from ..fake_text import FakeText
-from ..kit import Draw, derive_row_id
-from ..people import get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.fake_text import FakeText
+from ..shared.people import get_start_time
 from .engine import generate_resting_levels, reserve
 from .hours import ONE_DAY, Exchange, next_closing, quoted_round, sessions
 from .state import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Literal, NewType
 
-from ..kit import Entity, Minute, State, Table, table
+from ..core import Entity, Minute, State, Table, table
 from .hours import Exchange
 
 PortfolioId = NewType("PortfolioId", str)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..kit import ObservedField, Server, ToolError
+from ..core import ObservedField, Server, ToolError
 from .engine import (
     OTHER,
     close,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from ..kit import Entity, Minute
+from ..core import Entity, Minute
 from .engine import Level, band, list_displayed_levels, middle, previous_close
 from .hours import Exchange, is_open, quoted_round
 from .state import (

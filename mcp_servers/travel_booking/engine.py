@@ -8,10 +8,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ..kit import ToolError, minute_text
-from ..people import EmailAddress
-from ..places import CITIES
-from ..shared_records import BookingCode
+from ..core import ToolError, minute_text
+from ..shared.people import EmailAddress
+from ..shared.places import CITIES
+from ..shared.records import BookingCode
 from .state import (
     ONE_DAY,
     Cabin,

@@ -7,10 +7,10 @@ from functools import lru_cache
 from math import acos, cos, radians, sin
 from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import EmailAddress, Person, cast, get_start_time
-from ..places import CITIES, City, places, town
-from ..shared_records import BookingCode, bookings
+from ..core import Draw, derive_row_id
+from ..shared.people import EmailAddress, Person, cast, get_start_time
+from ..shared.places import CITIES, City, places, town
+from ..shared.records import BookingCode, bookings
 from .engine import (
     BAG_FEE,
     BUSINESS_ROWS,

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, ObservedField, Sensitive, Server
-from ..people import EmailAddress
-from ..shared_records import BookingCode
+from ..core import Day, ObservedField, Sensitive, Server
+from ..shared.people import EmailAddress
+from ..shared.records import BookingCode
 from .seed import seed
 from .state import Cabin, Fare, FlightId, HotelId, HotelRoomId, HotelStayId
 

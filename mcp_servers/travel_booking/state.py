@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Literal, NewType
 
-from ..kit import Day, Entity, Minute, State, Table, table
-from ..people import EmailAddress, cast
-from ..places import PlaceId
-from ..shared_records import BookingCode
+from ..core import Day, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, cast
+from ..shared.places import PlaceId
+from ..shared.records import BookingCode
 
 FlightId = NewType("FlightId", str)
 HotelId = NewType("HotelId", str)

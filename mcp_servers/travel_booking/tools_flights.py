@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from operator import attrgetter
 
-from ..kit import ToolError, minute_text
+from ..core import ToolError, minute_text
 from .engine import (
     BAG_FEE,
     CHECK_IN_OPENS,

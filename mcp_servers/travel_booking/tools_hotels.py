@@ -6,7 +6,7 @@ from datetime import datetime, time, timedelta
 from itertools import islice
 from operator import attrgetter
 
-from ..kit import ToolError
+from ..core import ToolError
 from .engine import (
     city_named,
     coming_stay,

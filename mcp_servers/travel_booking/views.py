@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from ..kit import Day, Entity, Minute
-from ..people import EmailAddress
-from ..places import PlaceId
-from ..shared_records import BookingCode
+from ..core import Day, Entity, Minute
+from ..shared.people import EmailAddress
+from ..shared.places import PlaceId
+from ..shared.records import BookingCode
 from .engine import FARES, WINDOWS, cabin_for, cabin_of, places_left, price_of
 from .state import (
     CABINS,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 
-from ..kit import Draw, ToolError
-from ..places import Place, PlaceId, PlaceKind
+from ..core import Draw, ToolError
+from ..shared.places import Place, PlaceId, PlaceKind
 from .state import Drive, Garage, Vehicle, VehicleTrip
 
 # Position of the car and distances, in integers; a running trip advances with the clock.

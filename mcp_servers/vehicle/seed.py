@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import cast, get_start_time
-from ..places import Place, places
+from ..core import Draw, derive_row_id
+from ..shared.people import cast, get_start_time
+from ..shared.places import Place, places
 from .engine import (
     HOUR,
     MINUTE,

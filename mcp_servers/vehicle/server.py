@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Minute, ObservedField, Sensitive, Server
-from ..places import PlaceId, PlaceKind
+from ..core import Day, Minute, ObservedField, Sensitive, Server
+from ..shared.places import PlaceId, PlaceKind
 from .seed import seed
 from .state import DoorName, DriverProfileId, FeatureName, Gear, ServiceKind, WindowName
 

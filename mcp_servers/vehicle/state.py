@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, NewType
 
-from ..kit import Entity, Minute, State, Table, table
-from ..people import EmailAddress
-from ..places import Place, PlaceId
+from ..core import Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress
+from ..shared.places import Place, PlaceId
 
 FeatureName = Literal[
     "headlights", "fog lights", "hazard lights", "interior light", "wipers", "rear wiper", "defroster", "seat heating"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from heapq import nsmallest
 from itertools import islice
 
-from ..kit import ToolError, minute_text
+from ..core import ToolError, minute_text
 from .engine import (
     CLOSING,
     HOUR,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kit import Entity, Minute
-from ..places import PlaceId, PlaceKind
+from ..core import Entity, Minute
+from ..shared.places import PlaceId, PlaceKind
 from .state import DoorName, Drive, DriverProfileId, FeatureLevel, Gear, VehicleRouteId, VehicleTripId, WindowName
 
 

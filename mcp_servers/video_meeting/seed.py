@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from ..kit import Draw, derive_row_id
-from ..people import EmailAddress, cast, get_start_time
+from ..core import Draw, derive_row_id
+from ..shared.people import EmailAddress, cast, get_start_time
 from .state import PLANS, RETENTION, MeetingGuest, MeetingSession, Recording, Studio, VideoMeeting, draw_delay, is_weak
 
 # The titles of seeded meetings.

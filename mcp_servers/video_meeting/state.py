@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Literal, NewType
 
-from ..kit import Draw, Entity, Minute, State, Table, table
-from ..people import EmailAddress, Person, cast
+from ..core import Draw, Entity, Minute, State, Table, table
+from ..shared.people import EmailAddress, Person, cast
 
 VideoMeetingId = NewType("VideoMeetingId", str)
 MeetingSessionId = NewType("MeetingSessionId", str)

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..kit import Day, Draw, Minute, ObservedField, Sensitive, Server, ToolError, minute_text
-from ..people import EmailAddress
+from ..core import Day, Draw, Minute, ObservedField, Sensitive, Server, ToolError, minute_text
+from ..shared.people import EmailAddress
 from .seed import seed
 from .state import (
     BREAKOUT_SEATS,

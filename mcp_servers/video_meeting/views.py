@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kit import Entity, Minute
-from ..people import EmailAddress
+from ..core import Entity, Minute
+from ..shared.people import EmailAddress
 from .state import (
     MeetingGuest,
     MeetingSession,

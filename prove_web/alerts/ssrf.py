@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 from django.conf import settings
 
-from mcp_servers.ssrf import is_public
+from mcp_servers.mcp.ssrf import is_public
 
 HOST = re.compile(rb"[A-Za-z0-9._:-]+")
 PORTS = frozenset({80, 443, 8080, 8443})

@@ -29,7 +29,7 @@ class Environment(models.Model):
 
 
 class ServerCheck(models.Model):
-    """A run of a server's invariant checks, with its result (mcp_servers/verify.py) once it has ended.
+    """A run of a server's invariant checks, with its result (mcp_servers/testing/verify.py) once it has ended.
 
     The servers are the site's, so a check serves every project.
     """

@@ -14,7 +14,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from mcp_servers.catalogue import fingerprint
-from mcp_servers.verify import LAWS
+from mcp_servers.testing.verify import LAWS
 
 from .models import ServerCheck
 
@@ -28,7 +28,7 @@ def create_check(server: str) -> ServerCheck:
 
 def run(check: ServerCheck) -> None:
     """Run the check and store its result, or the reason why there is none."""
-    words = [sys.executable, "-m", "mcp_servers.verify", check.server]
+    words = [sys.executable, "-m", "mcp_servers.testing.verify", check.server]
     try:
         child = subprocess.run(
             words, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=SECONDS, check=False

@@ -60,8 +60,8 @@ def attempt(server: ThirdParty, tool: str = "", arguments: str = "{}") -> Server
 
 
 def run_server_test(server: ThirdParty, tool: str, arguments: str) -> ServerTestResult:
-    from mcp_servers.external import External  # loads the MCP library, which other pages do not need
-    from mcp_servers.kit import ServerFailed
+    from mcp_servers.core import ServerFailed
+    from mcp_servers.mcp.external import External  # loads the MCP library, which other pages do not need
 
     limits = {"start_seconds": START_SECONDS, "call_seconds": CALL_SECONDS}
     external = External(server.name, tuple(server.command), server.url, megabytes=MEGABYTES, **limits)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db import models
 from django.db.models import Q, QuerySet
 
-from mcp_servers.kit.rng import Draw
+from mcp_servers.core.rng import Draw
 from prove_web.experiments.models import Run
 from prove_web.experiments.tools import tools_of
 from prove_web.trajectories.models import Trajectory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_servers.kit import Draw, Tool
+from mcp_servers.core import Draw, Tool
 from mcp_servers.world import World
 from training_worker.graph.sampler import NothingFits, fill, sample
 

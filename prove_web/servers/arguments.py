@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_servers.kit import Tool, ToolError
-from mcp_servers.kit.arguments import canonical
+from mcp_servers.core import Tool, ToolError
+from mcp_servers.core.arguments import canonical
 
 from .form_codec import GIVEN, IS, NULL, PICKED, ROWS, as_typed, join_path, read, rows_of, with_row, without_row
 from .parameters import Parameter, parameters

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit import Tool
+from mcp_servers.core import Tool
 
 MARKS = {"read": "Read-only", "write": "Writes", "destructive": "Destructive"}
 EXAMPLE_SEED = 1  # the world whose table rows the server pages count

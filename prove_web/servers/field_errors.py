@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from mcp_servers.kit import Tool, ToolError
-from mcp_servers.kit.arguments import canonical, faults
+from mcp_servers.core import Tool, ToolError
+from mcp_servers.core.arguments import canonical, faults
 
 from .form_codec import join_path
 

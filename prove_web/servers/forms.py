@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from mcp_servers.catalogue import SERVERS, fingerprint
-from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
+from mcp_servers.core.rng import FIRST_HELD_OUT_SEED
 from prove_web.accounts.models import Project, User
 from prove_web.environments.enabled_servers import environment_of, list_enabled_servers
 

@@ -22,11 +22,11 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.complete_request import complete_requests
-from mcp_servers.kit import Reply, ToolError
-from mcp_servers.kit.mcp_adapter import Endpoint, answer
-from mcp_servers.kit.session import refusal
-from mcp_servers.kit.state import State
+from mcp_servers.core import Reply, ToolError
+from mcp_servers.core.session import refusal
+from mcp_servers.core.state import State
+from mcp_servers.mcp.adapter import Endpoint, answer
+from mcp_servers.mcp.complete_request import complete_requests
 from mcp_servers.world import World
 
 from . import session_services

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_servers.kit import Tool
-from mcp_servers.kit.times import MINUTE_EXAMPLE
+from mcp_servers.core import Tool
+from mcp_servers.core.times import MINUTE_EXAMPLE
 
 LONG = 200  # characters from which a parameter gets a text area
 DEEPEST = 6  # deeper values are entered as JSON

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from django.db import transaction
 
 from mcp_servers.catalogue import SERVERS, fingerprint
-from mcp_servers.kit import ToolError
+from mcp_servers.core import ToolError
 from prove_web.accounts.models import Project, User
 from training_worker.core.trajectory import Example, ExecutedCall, ToolCall
 

@@ -8,7 +8,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
-from mcp_servers.kit import ToolError
+from mcp_servers.core import ToolError
 from mcp_servers.world import World
 
 from .arguments import FORM, JSON, CallForm, validate_arguments

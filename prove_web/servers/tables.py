@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
-from mcp_servers.kit.state import as_json
+from mcp_servers.core.state import as_json
 from mcp_servers.world import World
 
 

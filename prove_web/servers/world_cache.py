@@ -8,8 +8,8 @@ from threading import Lock
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS
+from mcp_servers.core import Reply
 from mcp_servers.faults import KINDS, Faults, InjectedFault
-from mcp_servers.kit import Reply
 from mcp_servers.world import World
 
 from .models import LiveSession

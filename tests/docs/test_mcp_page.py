@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 
 from mcp_servers.__main__ import main
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.external import External, external_servers
+from mcp_servers.mcp.external import External, external_servers
 from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from mcp_servers.kit import Server, Session
+from mcp_servers.core import Server, Session
 
 Refusal = tuple[str, dict[str, Any], str]  # a tool, its arguments, and the code it refuses them with
 

@@ -1,4 +1,4 @@
-"""A server with five tools, for tests of the kit: a till of accounts, with notes that are due at some moment."""
+"""A server with five tools, for tests of the core: a till of accounts, with notes that are due at some moment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NewType
 
 from pydantic import Field
 
-from mcp_servers.kit import (
+from mcp_servers.core import (
     Day,
     Draw,
     Entity,
@@ -20,7 +20,7 @@ from mcp_servers.kit import (
     minute_text,
     table,
 )
-from mcp_servers.people import cast, get_start_time
+from mcp_servers.shared.people import cast, get_start_time
 
 AccountId = NewType("AccountId", str)
 NoteId = NewType("NoteId", str)

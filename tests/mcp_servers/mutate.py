@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from mcp_servers.catalogue import SERVERS  # noqa: E402
-from mcp_servers.kit import Draw  # noqa: E402
+from mcp_servers.core import Draw  # noqa: E402
 
 LEFT_OUT = {"__init__", "server", "tools", "seed", "laws", "parameters", "names", "phrases", "history"}
 ENOUGH = 0.6

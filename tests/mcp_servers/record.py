@@ -7,9 +7,9 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from mcp_servers.kit import Reply, Server, Session
-from mcp_servers.kit.random_walk import Call, Walker
-from mcp_servers.kit.state import MODULUS, computed_hash
+from mcp_servers.core import Reply, Server, Session
+from mcp_servers.core.random_walk import Call, Walker
+from mcp_servers.core.state import MODULUS, computed_hash
 
 HELD_OUT = 1_000_000_000
 SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from mcp_servers.kit import Session, Tool
-from mcp_servers.kit.mcp_adapter import describe
+from mcp_servers.core import Session, Tool
+from mcp_servers.mcp.adapter import describe
 
 KNOWN = {
     *("$ref", "$defs", "anyOf", "enum", "const", "type", "format", "description", "default", "examples"),

@@ -15,8 +15,8 @@ import httpx2
 import pytest
 from mcp import Client
 
-from mcp_servers.gateway_sessions import Key, SessionEndedError, Visitors
-from mcp_servers.kit.mcp_adapter import SESSION
+from mcp_servers.mcp.adapter import SESSION
+from mcp_servers.mcp.gateway_sessions import Key, SessionEndedError, Visitors
 from tests.mcp_servers.visiting import Running, accounts, move_money, refused, visit
 
 MINE = {"do": "open", "name": "mine", "seed": 8, "size": "small", "owner": "project 1"}

@@ -11,7 +11,7 @@ from calling import check_refusals, do, refused, world_with
 
 from mcp_servers.banking import server
 from mcp_servers.banking.state import Account, Bank, Card, Payee
-from mcp_servers.kit import Session
+from mcp_servers.core import Session
 
 IBAN = "DE12500105"
 EASY_PINS = ("0000", "1234", "9876", "7777")

@@ -11,9 +11,9 @@ from calling import do, find_row, refused, small_worlds
 
 from mcp_servers.budget import server
 from mcp_servers.budget.state import Budget, Budgets, Category, day_in, get_next_month, month_of, months
-from mcp_servers.kit import Session
-from mcp_servers.people import cast
-from mcp_servers.shared_records import bookings, invoices
+from mcp_servers.core import Session
+from mcp_servers.shared.people import cast
+from mcp_servers.shared.records import bookings, invoices
 
 
 def find(

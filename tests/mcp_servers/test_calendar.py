@@ -10,8 +10,8 @@ from calling import do, refused
 
 from mcp_servers.calendar import server
 from mcp_servers.calendar.state import Agenda, Calendar, Event, Invitation, occurrences
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.kit.times import parse_instant
+from mcp_servers.core import Session, minute_text
+from mcp_servers.core.times import parse_instant
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from library.tools import server as library
 
 from mcp_servers.catalogue import SERVERS, TOOLS, find_changed_servers, fingerprint
-from mcp_servers.kit.server import NotCertified
+from mcp_servers.core.server import NotCertified
 from mcp_servers.testing import certificate
 from mcp_servers.testing.certificate import (
     SIZES,
@@ -77,7 +77,7 @@ def test_a_comment_changes_no_identity_and_a_reply_or_a_schema_does_and_the_firs
         "from __future__",
         "# A comment.\n\n\nfrom __future__",
     )
-    edit(servers / "kit" / "times.py", "from __future__", "# Another one.\nfrom __future__")
+    edit(servers / "core" / "times.py", "from __future__", "# Another one.\nfrom __future__")
     edit(servers / "payments" / "tools.py", "LONGEST_TERM:\n", "LONGEST_TERM or amount % 7 == 0:\n")
     edit(servers / "calendar" / "tools.py", "choose days closer together", "choose closer days")
     edit(servers / "email" / "tools.py", "Field(ge=1, le=", "Field(ge=1, le=1")

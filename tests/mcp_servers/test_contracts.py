@@ -15,8 +15,8 @@ from library.tools import server as library
 from mini import server as mini
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
-from mcp_servers.kit import Entity
-from mcp_servers.kit.server import ids_in
+from mcp_servers.core import Entity
+from mcp_servers.core.server import ids_in
 
 ALL = (*SERVERS.values(), mini, library)
 COUNTS = {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from calling import do, refused, small_worlds, world_with
 
+from mcp_servers.core import Session
 from mcp_servers.crm import server
 from mcp_servers.crm.state import Crm, Deal, Product
-from mcp_servers.kit import Session
 
 TITLE = "cloud migration"
 

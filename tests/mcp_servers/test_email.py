@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from calling import do, refused
 
+from mcp_servers.core import Session
 from mcp_servers.email import server
 from mcp_servers.email.seed import SIZES
 from mcp_servers.email.state import MOST_ATTACHED_KB, Mail
-from mcp_servers.kit import Session
-from mcp_servers.shared_records import bookings, invoices
+from mcp_servers.shared.records import bookings, invoices
 
 TEXT = "See you on Monday at ten"
 WORLDS = [*range(8), *range(1_000_000_000, 1_000_000_002)]

@@ -17,9 +17,9 @@ import pytest
 from test_gateway import SECRET, Running
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.external import External, ServerFailed, external_servers
-from mcp_servers.gateway import Ticket
-from mcp_servers.ssrf import is_public
+from mcp_servers.mcp.external import External, ServerFailed, external_servers
+from mcp_servers.mcp.gateway import Ticket
+from mcp_servers.mcp.ssrf import is_public
 from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from calling import check_refusals, do, refused, small_worlds
 
+from mcp_servers.core import Session, minute_text
 from mcp_servers.filesystem import server
 from mcp_servers.filesystem.state import Disk, Node, compute_archive_size
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.people import cast
+from mcp_servers.shared.people import cast
 
 Files = Session[Disk]
 

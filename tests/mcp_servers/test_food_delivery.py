@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from calling import do, refused, small_worlds
 
-from mcp_servers.distance import approximate_cosine, metres
+from mcp_servers.core import Session, minute_text
 from mcp_servers.food_delivery import server
 from mcp_servers.food_delivery.engine import (
     MOST_PORTIONS,
@@ -22,8 +22,8 @@ from mcp_servers.food_delivery.engine import (
 )
 from mcp_servers.food_delivery.seed import MENUS, menu
 from mcp_servers.food_delivery.state import Delivery, Dish, Order, Promo, Restaurant
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.places import Place, PlaceId
+from mcp_servers.shared.distance import approximate_cosine, metres
+from mcp_servers.shared.places import Place, PlaceId
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 

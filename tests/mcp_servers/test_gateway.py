@@ -14,10 +14,10 @@ from mcp import Client
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.faults import Faults
-from mcp_servers.gateway import Options, serve
-from mcp_servers.gateway_sessions import Key, Visitors
-from mcp_servers.kit.mcp_adapter import PAGE, SESSION
-from mcp_servers.signed_urls import Ticket
+from mcp_servers.mcp.adapter import PAGE, SESSION
+from mcp_servers.mcp.gateway import Options, serve
+from mcp_servers.mcp.gateway_sessions import Key, Visitors
+from mcp_servers.mcp.signed_urls import Ticket
 from mcp_servers.world import World
 from tests.mcp_servers.visiting import META, SECRET, Running, accounts, move_money, refused, visit
 from tests.waiting import eventually

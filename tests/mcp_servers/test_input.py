@@ -15,8 +15,8 @@ from mini import server as mini
 from pydantic import Field
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit import Server, Session, Tool
-from mcp_servers.kit.random_walk import WRONG, Walker
+from mcp_servers.core import Server, Session, Tool
+from mcp_servers.core.random_walk import WRONG, Walker
 
 ALL = (*SERVERS.values(), mini, library)
 JSON = st.recursive(

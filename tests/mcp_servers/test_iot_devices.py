@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from calling import change_state, check_refusals, do, later, refused, world_with
 
+from mcp_servers.core import Session, minute_text
 from mcp_servers.iot_devices import server
 from mcp_servers.iot_devices.clock import battery, vacuum_now
 from mcp_servers.iot_devices.engine import is_raining, read_sensor
@@ -23,7 +24,6 @@ from mcp_servers.iot_devices.state import (
     SmartDevice,
 )
 from mcp_servers.iot_devices.views import state_of
-from mcp_servers.kit import Session, minute_text
 
 Homes = Session[Home]
 

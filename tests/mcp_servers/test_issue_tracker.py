@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from calling import do, refused, small_worlds
 
+from mcp_servers.core import Session
 from mcp_servers.issue_tracker import server
 from mcp_servers.issue_tracker.state import Issue, Project, Sprint, Tracker
-from mcp_servers.kit import Session
 
 
 @pytest.fixture

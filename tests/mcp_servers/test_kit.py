@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from mcp_servers.kit import NotFound, is_held_out
-from mcp_servers.kit.state import row_hash
+from mcp_servers.core import NotFound, is_held_out
+from mcp_servers.core.state import row_hash
 
 KINDS = st.sampled_from(["savings", "checking", "loan"])
 PLACES = st.integers(0, 30)

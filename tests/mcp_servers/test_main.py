@@ -12,7 +12,7 @@ import pytest
 
 from mcp_servers.__main__ import main
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.gateway import Ticket
+from mcp_servers.mcp.gateway import Ticket
 
 ROOT = Path(__file__).parents[2]
 THERE = ", ".join(SERVERS)

@@ -10,12 +10,12 @@ from typing import Any, get_args
 import pytest
 from calling import do, refused
 
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.kit.times import parse_instant
+from mcp_servers.core import Session, minute_text
+from mcp_servers.core.times import parse_instant
 from mcp_servers.maps import server
 from mcp_servers.maps.engine import find_route, flow, network, seconds
 from mcp_servers.maps.state import Mode, RoadSegment, TownMap, TownPlace, free_spaces, is_open
-from mcp_servers.places import places
+from mcp_servers.shared.places import places
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from calling import do, find_row, refused, small_worlds
 
-from mcp_servers.kit import Session, minute_text
+from mcp_servers.core import Session, minute_text
 from mcp_servers.marketplace import server
 from mcp_servers.marketplace.seed import seed as opening
 from mcp_servers.marketplace.state import (

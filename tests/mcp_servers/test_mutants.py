@@ -17,7 +17,7 @@ from record import (
 )
 from schema_checks import arguments_are_taken, results_fit_their_schemas
 
-from mcp_servers.kit import Server, ToolError
+from mcp_servers.core import Server, ToolError
 
 
 def mutant(name: str) -> Server[mini.Till]:

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 import pytest
 from calling import do, refused, small_worlds
 
-from mcp_servers.kit import Session, minute_text
+from mcp_servers.core import Session, minute_text
 from mcp_servers.payments import server
 from mcp_servers.payments.state import Invoice, Payment, PaymentCard, Till
-from mcp_servers.shared_records import invoices
+from mcp_servers.shared.records import invoices
 
 HOOK = "https://books.maple.example/hook"
 

@@ -9,7 +9,7 @@ import pytest
 from library.tools import server as library
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit.phrases import FILE, PhraseError, load, load_scenarios
+from mcp_servers.core.phrases import FILE, PhraseError, load, load_scenarios
 from mcp_servers.testing.phrases import check, check_scenarios, measure_faults, request_faults, text_faults
 
 FOLDER = Path(__file__).resolve().parents[2] / "mcp_servers"

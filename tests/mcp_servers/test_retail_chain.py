@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 from calling import change_state, do, later, refused, small_worlds
 
-from mcp_servers.distance import approximate_cosine, metres
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.kit.times import parse_instant
-from mcp_servers.places import Place, PlaceId
+from mcp_servers.core import Session, minute_text
+from mcp_servers.core.times import parse_instant
 from mcp_servers.retail_chain import server
 from mcp_servers.retail_chain.engine import (
     TIERS,
@@ -23,6 +21,8 @@ from mcp_servers.retail_chain.engine import (
     sum_yearly_spending,
 )
 from mcp_servers.retail_chain.state import Chain, Pickup, Product, Purchase, Stock, Store
+from mcp_servers.shared.distance import approximate_cosine, metres
+from mcp_servers.shared.places import Place, PlaceId
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 

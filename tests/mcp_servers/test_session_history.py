@@ -7,12 +7,12 @@ import tracemalloc
 
 import pytest
 
-from mcp_servers import gateway_sessions
 from mcp_servers.catalogue import SERVERS
+from mcp_servers.core import Session
+from mcp_servers.core.random_walk import Walker
 from mcp_servers.faults import Faults
-from mcp_servers.gateway_sessions import Key, Visitor
-from mcp_servers.kit import Session
-from mcp_servers.kit.random_walk import Walker
+from mcp_servers.mcp import gateway_sessions
+from mcp_servers.mcp.gateway_sessions import Key, Visitor
 from mcp_servers.world import World
 
 BANKING = ("banking",)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from mcp_servers.gateway_sessions import Key, SessionEndedError, Visitors
-from mcp_servers.kit.mcp_adapter import SESSION
-from mcp_servers.session_registry import DAY, LAPSE, SessionRegistry
-from mcp_servers.signed_urls import Ticket
+from mcp_servers.mcp.adapter import SESSION
+from mcp_servers.mcp.gateway_sessions import Key, SessionEndedError, Visitors
+from mcp_servers.mcp.session_registry import DAY, LAPSE, SessionRegistry
+from mcp_servers.mcp.signed_urls import Ticket
 from mcp_servers.world import World
 from tests.mcp_servers.visiting import SECRET, Running, accounts, move_money, refused, visit
 

@@ -20,7 +20,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 import mcp_servers
-from mcp_servers.kit import Server, Tool
+from mcp_servers.core import Server, Tool
 
 CONTAINERS = (list, dict, set)
 WRITES = {
@@ -37,13 +37,13 @@ PLAIN = (
     *("store", "monitoring", "evaluation"),
 )  # the folders of the engine without torch and without a queue
 ALLOWED = {
-    "mcp_servers.kit.state.adapter": "pydantic's adapters are not changed once they are built",
-    "mcp_servers.kit.state.table_types": "types by name",
-    "mcp_servers.kit.random_walk.fields_of": "types by name",
+    "mcp_servers.core.state.adapter": "pydantic's adapters are not changed once they are built",
+    "mcp_servers.core.state.table_types": "types by name",
+    "mcp_servers.core.random_walk.fields_of": "types by name",
     "mcp_servers.testing.phrases.hints": "types by name",
     "training_worker.graph.result_schema.hints": "types by name",
     "training_worker.graph.result_schema.parts_with_ids": "types by name",
-    "mcp_servers.fake_text.GENERATOR": "each thread has its own",
+    "mcp_servers.shared.fake_text.GENERATOR": "each thread has its own",
     "mcp_servers.maps.engine.network": "frozen by networkx.freeze",
     "training_worker.reward.provenance.in_schema": "a frozenset, of JSON scalars",
     "training_worker.graph.edge_probe.laboratory": "its world is forked before a call; its context is read",

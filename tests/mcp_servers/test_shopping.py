@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from calling import change_state, do, refused, small_worlds
 
-from mcp_servers.kit import Session
+from mcp_servers.core import Session
 from mcp_servers.shopping import server
 from mcp_servers.shopping.state import Address, CartLine, GiftCard, Item, PaymentCard, Product, Shop
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from calling import change_state, do, find_row, refused, world_with
 
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.kit.times import parse_instant
+from mcp_servers.core import Session, minute_text
+from mcp_servers.core.times import parse_instant
 from mcp_servers.social_media import server
 from mcp_servers.social_media.state import Network, SocialPost, SocialPostId, SocialProfile
 

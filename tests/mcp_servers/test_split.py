@@ -10,10 +10,10 @@ from library.tools import server as library
 from mini import server as mini
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit import Draw, Server, is_held_out, is_held_out_seed
-from mcp_servers.kit.phrases import load
-from mcp_servers.kit.state import adapter
-from mcp_servers.people import COMPANIES, FIRST, LAST, cast, get_start_time
+from mcp_servers.core import Draw, Server, is_held_out, is_held_out_seed
+from mcp_servers.core.phrases import load
+from mcp_servers.core.state import adapter
+from mcp_servers.shared.people import COMPANIES, FIRST, LAST, cast, get_start_time
 
 ALL = (*SERVERS.values(), mini, library)
 TRAINING = range(24)

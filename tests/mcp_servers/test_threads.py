@@ -13,7 +13,7 @@ import pytest
 from record import record
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit.rng import Draw
+from mcp_servers.core.rng import Draw
 
 THREADS = 8
 FRESH = [*range(910_000, 910_003), 1_000_910_000]  # no other test opens these

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from calling import change_state, do, find_row, refused, small_worlds
 
-from mcp_servers.kit import Session, minute_text
+from mcp_servers.core import Session, minute_text
 from mcp_servers.trading import server
 from mcp_servers.trading.engine import (
     Level,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from calling import change_state, do, refused, small_worlds
 
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.places import places, town
-from mcp_servers.shared_records import bookings
+from mcp_servers.core import Session, minute_text
+from mcp_servers.shared.places import places, town
+from mcp_servers.shared.records import bookings
 from mcp_servers.travel_booking import server
 from mcp_servers.travel_booking.engine import (
     COUNTRIES,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from calling import change_state, do, later, refused, world_with
 
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.kit.times import parse_instant
-from mcp_servers.places import Place
+from mcp_servers.core import Session, minute_text
+from mcp_servers.core.times import parse_instant
+from mcp_servers.shared.places import Place
 from mcp_servers.vehicle import server
 from mcp_servers.vehicle.engine import cosine, distance, energy_for, is_busy, is_fully_booked, minutes_for
 from mcp_servers.vehicle.state import FEATURES, Garage

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from calling import change_state, check_refusals, do, find_row, refused, small_worlds
 
-from mcp_servers.kit import Session, minute_text
-from mcp_servers.kit.times import parse_instant
+from mcp_servers.core import Session, minute_text
+from mcp_servers.core.times import parse_instant
 from mcp_servers.video_meeting import server
 from mcp_servers.video_meeting.state import Studio, VideoMeeting
 

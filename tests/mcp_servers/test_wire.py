@@ -13,8 +13,8 @@ from mcp.shared.exceptions import MCPError
 from record import record
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit import Reply
-from mcp_servers.kit.mcp_adapter import MOST_SESSIONS, SESSION, Sessions, wire
+from mcp_servers.core import Reply
+from mcp_servers.mcp.adapter import MOST_SESSIONS, SESSION, Sessions, wire
 
 ROOT = Path(__file__).parents[2]
 STEPS = 30

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit import Reply
-from mcp_servers.kit.random_walk import Call, Walker
+from mcp_servers.core import Reply
+from mcp_servers.core.random_walk import Call, Walker
 from mcp_servers.world import World, replay
 
 ALL = tuple(SERVERS)

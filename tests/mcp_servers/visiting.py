@@ -14,8 +14,8 @@ import uvicorn
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from mcp_servers.gateway import Gateway, Options
-from mcp_servers.kit.mcp_adapter import SESSION
+from mcp_servers.mcp.adapter import SESSION
+from mcp_servers.mcp.gateway import Gateway, Options
 
 SECRET = b"x" * 32
 META = {SESSION: "mine"}

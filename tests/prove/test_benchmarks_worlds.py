@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
+from mcp_servers.core.rng import FIRST_HELD_OUT_SEED
 from mcp_servers.world import Arguments, World
 from tests.prove.known import NAMES
 from tests.prove.serving import Serve

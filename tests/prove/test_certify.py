@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcp_servers.external import External
-from mcp_servers.kit import Reply, ServerFailed
+from mcp_servers.core import Reply, ServerFailed
+from mcp_servers.mcp.external import External
 from training_worker.core.trajectory import Example, Step, ToolCall, dumps, loads
 from training_worker.datasets.importers import external_replay
 from training_worker.datasets.importers.formats import FORMATS, load, make

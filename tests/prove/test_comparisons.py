@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.phrases import load_scenarios
+from mcp_servers.core.phrases import load_scenarios
 from mcp_servers.world import World
 from tests.prove.known import cached_examples
 from tests.prove.test_resolver import example as converse

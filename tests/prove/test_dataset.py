@@ -8,7 +8,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from mcp_servers.kit.rng import is_held_out_seed
+from mcp_servers.core.rng import is_held_out_seed
 from tests.prove.known import RECIPE
 from training_worker.core.trajectory import Example, dumps, read_lines
 from training_worker.dataflow.leakage import EMAIL, ID, NAME, identifiers

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit import Session
+from mcp_servers.core import Session
 from tests.prove.known import graph_of
 from training_worker.graph.edge_probe import Run
 from training_worker.graph.implicit_edges import ImplicitEdgeProof, enablings

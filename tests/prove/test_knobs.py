@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 from tests.prove.known import TOOLS
 from training_worker.core.trajectory import Example, Kind
 from training_worker.graph.dependency_graph import load_or_build

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
-from mcp_servers.kit import Draw
-from mcp_servers.kit.random_walk import Walker
-from mcp_servers.kit.state import adapter
+from mcp_servers.core import Draw
+from mcp_servers.core.random_walk import Walker
+from mcp_servers.core.state import adapter
 from mcp_servers.world import World
 from training_worker.chat.protocol import write_calls
 from training_worker.core.trajectory import Example, Rollout, Step, ToolCall, WorldRef

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS
 from training_worker.graph.sampler import Context, NothingFits, fill, pick, sample

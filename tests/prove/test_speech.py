@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw
-from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
+from mcp_servers.core import Draw
+from mcp_servers.core.phrases import EntityPhrases, Phrases, ValuePhrases
 from mcp_servers.world import World
 from training_worker.core.trajectory import Example, Step, ToolCall, WorldRef
 from training_worker.dataflow.resolver import list_unresolved_values

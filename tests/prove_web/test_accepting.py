@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from mcp_servers.catalogue import SERVERS, fingerprint
-from mcp_servers.kit.random_walk import Walker
-from mcp_servers.kit.session import Session
+from mcp_servers.core.random_walk import Walker
+from mcp_servers.core.session import Session
 from mcp_servers.world import World
 from prove_web.accounts.models import Project, User
 from prove_web.environments.models import ServerVersion

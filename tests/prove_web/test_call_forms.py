@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit import Tool
-from mcp_servers.kit.random_walk import Walker
+from mcp_servers.core import Tool
+from mcp_servers.core.random_walk import Walker
 from mcp_servers.world import World
 from prove_web.servers.argument_examples import example
 from prove_web.servers.arguments import FORM, JSON, CallForm, is_same_json

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from mcp_servers.catalogue import SERVERS, fingerprint
-from mcp_servers.kit import minute_text
+from mcp_servers.core import minute_text
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.asgi import application

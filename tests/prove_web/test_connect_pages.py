@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from mcp_servers.catalogue import fingerprint
+from mcp_servers.core import minute_text
 from mcp_servers.faults import KINDS, Faults
-from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.servers import session_services, tokens
 from prove_web.servers.client_snippets import PLACE

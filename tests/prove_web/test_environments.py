@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from mcp_servers.catalogue import SERVERS, fingerprint
-from mcp_servers.verify import LAWS, check
+from mcp_servers.testing.verify import LAWS, check
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.env import envset
 from prove_web.environments import server_checks, versions

@@ -19,7 +19,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Point
 from prove_web.live.models import Job, Kind, State

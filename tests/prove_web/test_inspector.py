@@ -19,8 +19,8 @@ from django.test import Client
 from django.urls import reverse
 
 from mcp_servers.catalogue import fingerprint
-from mcp_servers.gateway import Gateway, Options
-from mcp_servers.kit import minute_text
+from mcp_servers.core import minute_text
+from mcp_servers.mcp.gateway import Gateway, Options
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_servers.kit.rng import Draw
+from mcp_servers.core.rng import Draw
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Point
 from prove_web.review.models import Item, Queue

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from mcp_servers.catalogue import fingerprint
-from mcp_servers.kit import minute_text
+from mcp_servers.core import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.servers import session_services
 from prove_web.servers.models import LiveSession, SessionCall

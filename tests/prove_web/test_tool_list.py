@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from mcp_servers.catalogue import SERVERS, TOOLS
+from mcp_servers.core.random_walk import Walker
 from mcp_servers.error_catalog import refusals_of
-from mcp_servers.kit.random_walk import Walker
 from prove_web.accounts.models import Project, User
 from prove_web.environments.models import Environment
 from prove_web.experiments.models import Point, Run

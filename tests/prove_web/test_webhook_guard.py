@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_servers.ssrf import is_public
+from mcp_servers.mcp.ssrf import is_public
 from prove_web.alerts.ssrf import UrlRefusedError, address_of, client, parse_url
 
 INSIDE = [

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit.mcp_adapter import wire
+from mcp_servers.mcp.adapter import wire
 from mcp_servers.world import World
 
 from ..core.benchmark_page import markdown, write_block

@@ -10,8 +10,8 @@ from functools import cache, partial
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit import Session
-from mcp_servers.kit.random_walk import Walker
+from mcp_servers.core import Session
+from mcp_servers.core.random_walk import Walker
 from mcp_servers.world import World
 
 SEED, TIMES = 7, 200

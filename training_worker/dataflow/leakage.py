@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mcp_servers.people import FIRST, LAST
+from mcp_servers.shared.people import FIRST, LAST
 
 from ..core.trajectory import Example, dumps
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from mcp_servers.kit.times import DATE_TIME, parse_instant, read_day
+from mcp_servers.core.times import DATE_TIME, parse_instant, read_day
 
 from ..core.trajectory import Step
 

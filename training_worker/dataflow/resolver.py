@@ -18,8 +18,8 @@ from itertools import product
 from typing import Any, Literal, NewType, TypeVar, get_args, get_origin
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit.phrases import EntityPhrases, PhraseError, Phrases, ValuePhrases, load, slots
-from mcp_servers.kit.times import minute_text
+from mcp_servers.core.phrases import EntityPhrases, PhraseError, Phrases, ValuePhrases, load, slots
+from mcp_servers.core.times import minute_text
 
 from ..core.trajectory import Example, Json
 from ..graph.result_schema import element_type, hints, parts_with_ids, rows_in, strip_annotated

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit.phrases import MeasurePhrases, Phrases, ValuePhrases, load
+from mcp_servers.core.phrases import MeasurePhrases, Phrases, ValuePhrases, load
 
 from .provenance import is_date, place, ways_to_say
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 Unit = Literal["count", "mean", "share", "ratio"]
 Comparison = Literal[">=", "<="]

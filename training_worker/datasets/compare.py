@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ..core.trajectory import Example, read_lines
 from ..dataflow.provenance import single, verbalize

@@ -13,7 +13,7 @@ import networkx as nx
 from pydantic import ValidationError
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ..core.trajectory import Example, Json, Split, UnreadableData, file_digest, loads, read_lines, write_lines
 from ..dataflow.quality import figures

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
-from mcp_servers.kit import Reply
+from mcp_servers.core import Reply
 from mcp_servers.world import World
 
 from ..chat.schemas import input_schemas

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
-from mcp_servers.kit import Draw
-from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
+from mcp_servers.core import Draw
+from mcp_servers.core.rng import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
 from ..core.trajectory import Example, Json, Step, ToolCall, WorldRef

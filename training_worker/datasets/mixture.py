@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import frexp, ldexp
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 LEAST = 1e-9  # share of the largest weight; nothing is drawn from a dataset with a smaller weight
 

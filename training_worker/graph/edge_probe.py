@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from mcp_servers.kit import Draw, Session
+from mcp_servers.core import Draw, Session
 from mcp_servers.world import World
 
 from .sampler import Context, sample

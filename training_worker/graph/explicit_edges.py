@@ -1,7 +1,7 @@
 """Explicit dependency edges, proven by running two tools in forked sessions: tool B needs a value that tool A returns.
 
 A pair (A, B) is a candidate if A's result has an id type that a parameter of B requires, or a plain value under the
-field that such a parameter is marked with (`kit.ObservedField`): a seat, a city, a promo code. It is proven if B, in a
+field that such a parameter is marked with (`core.ObservedField`): a seat, a city, a promo code. It is proven if B, in a
 fork, succeeds with a value from A and fails with a value from another world. (Paper, section 2, step 1, which asks a
 language model about each pair instead.)
 """
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw, Reply, Tool
+from mcp_servers.core import Draw, Reply, Tool
 from mcp_servers.world import World
 
 from .edge_probe import WORLD_SEEDS, Run, laboratory, run_of

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_servers.kit import Draw, Reply, Server, Session
-from mcp_servers.kit.random_walk import Walker
+from mcp_servers.core import Draw, Reply, Server, Session
+from mcp_servers.core.random_walk import Walker
 
 from .edge_probe import WORLD_SEEDS, Run, laboratory, run_of
 from .sampler import NothingFits, fill

@@ -10,7 +10,7 @@ from string import Formatter
 from typing import Annotated, Any, NamedTuple, NewType, get_args, get_origin, get_type_hints
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.server import ids_in
+from mcp_servers.core.server import ids_in
 
 
 class EntityRef(NamedTuple):

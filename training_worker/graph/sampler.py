@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from mcp_servers.kit import Draw, Tool, minute_text
+from mcp_servers.core import Draw, Tool, minute_text
 from mcp_servers.world import World
 
 from .result_schema import EntityRef, find_entity_refs, values_in

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from mcp_servers.kit.state import Change, Table, adapter
+from mcp_servers.core.state import Change, Table, adapter
 
 ID = re.compile(r"(?<![\w-])([A-Z][A-Z0-9]*-[0-9]+)(?!\w)")
 OWN = "own"

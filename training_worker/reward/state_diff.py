@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit import Session, State
+from mcp_servers.core import Session, State
 from mcp_servers.world import World
 
 from ..core.trajectory import Example, ExecutedCall, ToolCall, UnreadableData, WorldRef

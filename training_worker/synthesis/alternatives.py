@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, product
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Tool
+from mcp_servers.core import Tool
 from mcp_servers.world import World
 
 from ..core.trajectory import Alternative, Example, Json, ToolCall

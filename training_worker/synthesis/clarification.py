@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw
-from mcp_servers.kit.phrases import OPTIONAL, slots
+from mcp_servers.core import Draw
+from mcp_servers.core.phrases import OPTIONAL, slots
 
 from ..core.trajectory import Arrival, Split
 from ..dataflow.speech import phrases_for

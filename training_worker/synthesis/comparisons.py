@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw
-from mcp_servers.kit.phrases import MeasurePhrases
+from mcp_servers.core import Draw
+from mcp_servers.core.phrases import MeasurePhrases
 
 from ..dataflow.speech import conjunction, forms, phrases_for, rank
 from .exchange import find_another

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import networkx as nx
 
 from mcp_servers.catalogue import TOOLS, fingerprint
-from mcp_servers.kit import Draw
-from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
+from mcp_servers.core import Draw
+from mcp_servers.core.rng import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
 from ..core.trajectory import Example, Kind, Level, Split, WorldRef

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Tool, minute_text
-from mcp_servers.kit.phrases import slots
+from mcp_servers.core import Tool, minute_text
+from mcp_servers.core.phrases import slots
 
 from ..dataflow.provenance import instant_of, is_date
 from ..dataflow.speech import forms, phrases_for

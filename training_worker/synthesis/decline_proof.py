@@ -14,9 +14,9 @@ from typing import Any, Protocol, TypeAlias
 import networkx as nx
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Tool
-from mcp_servers.kit.arguments import MAX_TEXT
-from mcp_servers.kit.state import as_json
+from mcp_servers.core import Tool
+from mcp_servers.core.arguments import MAX_TEXT
+from mcp_servers.core.state import as_json
 from mcp_servers.world import World
 
 from ..core.trajectory import ToolCall

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.phrases import Situation, load_scenarios, slots
+from mcp_servers.core.phrases import Situation, load_scenarios, slots
 from mcp_servers.world import World
 
 from ..core.trajectory import Act, ToolCall

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.server import ids_in
-from mcp_servers.kit.session import Session
-from mcp_servers.kit.state import State
+from mcp_servers.core.server import ids_in
+from mcp_servers.core.session import Session
+from mcp_servers.core.state import State
 from mcp_servers.world import World
 
 from ..graph.result_schema import hints

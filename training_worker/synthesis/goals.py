@@ -16,8 +16,8 @@ from typing import Any
 import networkx as nx
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw, Tool
-from mcp_servers.kit.phrases import OPTIONAL, Phrases, slots
+from mcp_servers.core import Draw, Tool
+from mcp_servers.core.phrases import OPTIONAL, Phrases, slots
 from mcp_servers.world import World
 
 from ..dataflow.speech import conjunction, forms, phrases_for, phrases_of

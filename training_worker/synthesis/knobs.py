@@ -10,7 +10,7 @@ from typing import Literal
 
 import networkx as nx
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ..core.trajectory import Kind, Level
 from ..dataflow.templates import PERSONAS

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import minute_text
+from mcp_servers.core import minute_text
 from mcp_servers.world import World
 
 from ..graph.result_schema import find_ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Tool
+from mcp_servers.core import Tool
 
 from .plan import PlannedCall
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from mcp_servers.kit.phrases import EntityPhrases, Phrases, slots
+from mcp_servers.core.phrases import EntityPhrases, Phrases, slots
 
 from ..dataflow.speech import forms
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw, Tool
-from mcp_servers.kit.phrases import OPTIONAL, Phrases, ToolPhrases, slots
+from mcp_servers.core import Draw, Tool
+from mcp_servers.core.phrases import OPTIONAL, Phrases, ToolPhrases, slots
 
 from ..dataflow.speech import capitalize_text, conjunction, content_words, forms, phrases_for
 from ..graph.sampler import widest

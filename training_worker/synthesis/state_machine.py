@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import networkx as nx
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 from mcp_servers.world import World
 
 from ..chat.protocol import write_calls

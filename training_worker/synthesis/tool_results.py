@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.state import State
+from mcp_servers.core.state import State
 from mcp_servers.world import World
 
 from ..graph.result_schema import find_ids, rows_in, types_with_rows

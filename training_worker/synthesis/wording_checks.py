@@ -16,7 +16,7 @@ from functools import cache
 from typing import Literal
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.phrases import PhraseError
+from mcp_servers.core.phrases import PhraseError
 
 from ..core.trajectory import Act, Example, Json, ToolCall
 from ..dataflow.provenance import single, verbalize, ways_to_say, word

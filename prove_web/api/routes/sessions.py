@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from mcp_servers.kit import ToolError
+from mcp_servers.core import ToolError
 from prove_web.accounts.roles import Action
 from prove_web.servers import session_services
 from prove_web.servers.arguments import validate_arguments

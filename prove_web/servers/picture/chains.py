@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 
 import networkx as nx
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ..graph_queries import Names
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from mcp_servers.fake_text import FakeText
-from mcp_servers.kit import Draw
-from mcp_servers.people import cast, get_start_time
+from mcp_servers.core import Draw
+from mcp_servers.shared.fake_text import FakeText
+from mcp_servers.shared.people import cast, get_start_time
 
 from .state import Book, Hold, Library, Loan
 

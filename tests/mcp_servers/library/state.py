@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NewType
 
-from mcp_servers.kit import Day, Entity, State, Table, table
-from mcp_servers.people import EmailAddress
+from mcp_servers.core import Day, Entity, State, Table, table
+from mcp_servers.shared.people import EmailAddress
 
 BookId = NewType("BookId", str)
 LoanId = NewType("LoanId", str)

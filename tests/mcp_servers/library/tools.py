@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_servers.kit import ObservedField, Server, ToolError
+from mcp_servers.core import ObservedField, Server, ToolError
 
 from .seed import seed
 from .state import LENT_FOR, MOST_LOANS, MOST_RENEWALS, Book, BookId, Library, Loan, LoanId

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any, Protocol
 
-from mcp_servers.kit import Reply, ServerFailed
+from mcp_servers.core import Reply, ServerFailed
 
 from ...core.trajectory import Example, ServerCheck, ToolCall, Verdict
 from ...synthesis.dataset import Progress

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 from mcp_servers.world import World
 
 from ...core.trajectory import Example, Kind, Level, Rollout

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ...core.trajectory import Example
 from ...graph.sampler import NothingFits, StepRefused

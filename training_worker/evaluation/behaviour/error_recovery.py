@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mcp_servers.core import Draw
 from mcp_servers.faults import Faults, Kind, build_fault_reply
-from mcp_servers.kit import Draw
 from mcp_servers.world import World
 
 from ...core.trajectory import Example, ExecutedCall, Rollout

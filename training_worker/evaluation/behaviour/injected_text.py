@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw, Reply, Tool
+from mcp_servers.core import Draw, Reply, Tool
 from mcp_servers.world import Arguments, World
 
 from ...core.trajectory import Example, ToolCall

@@ -5,7 +5,7 @@ The policy passes if it completes the ground truth and makes no other call that 
 
 from __future__ import annotations
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ...core.trajectory import Example, Rollout
 from ...reward.call_matching import match

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ...core.trajectory import Example, Rollout
 from ..worlds.scorer import Verdict, format_call, judge_rollout

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import partial
 
-from mcp_servers.kit import Draw
+from mcp_servers.core import Draw
 
 from ...core.trajectory import Example, Rollout, ToolCall
 from ...dataflow.provenance import single

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Session
+from mcp_servers.core import Session
 
 from ...core.trajectory import Rollout, ToolCall, WorldRef
 from ...reward.state_diff import get_initial_state, list_successful_calls

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from mcp_servers.kit import ServerFailed
+from mcp_servers.core import ServerFailed
 from prove_web.env import envstr
 from training_worker.core.terminal import show_count_bar
 from training_worker.core.trajectory import Example, UnreadableData
@@ -78,7 +78,7 @@ def build_certifier(names: list[str], checked: list[Example]) -> Callable[[list[
     """Return a function that certifies examples on these servers and adds them to `checked`. Raises CommandError."""
     if not names:
         return list
-    from mcp_servers.external import external_servers
+    from mcp_servers.mcp.external import external_servers
 
     if not (path := envstr(EXTERNAL, "")):
         raise CommandError(f"{EXTERNAL} is not set: it names the file with the servers that the operator allows.")

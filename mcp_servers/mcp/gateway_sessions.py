@@ -12,13 +12,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from .catalogue import TOOLS
-from .faults import Faults, InjectedFault
-from .kit import Reply, ToolError
-from .kit.session import refusal
-from .kit.state import State
+from ..catalogue import TOOLS
+from ..core import Reply, ToolError
+from ..core.session import refusal
+from ..core.state import State
+from ..faults import Faults, InjectedFault
+from ..world import World
 from .session_registry import EndedSession, Reason, SessionRegistry
-from .world import World
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], float]

@@ -26,12 +26,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from ..catalogue import SERVERS
+from ..faults import Faults
+from .adapter import SESSION, endpoint, parse_session_name
 from .admin_socket import Control
-from .catalogue import SERVERS
 from .complete_request import complete_requests
-from .faults import Faults
 from .gateway_sessions import NO_NOTE, Key, SessionEndedError, Visitor, Visitors
-from .kit.mcp_adapter import SESSION, endpoint, parse_session_name
 from .signed_urls import Ticket
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

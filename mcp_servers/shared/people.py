@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NewType
 
-from .kit.rng import Draw, belongs
-from .kit.state import Entity
+from ..core.rng import Draw, belongs
+from ..core.state import Entity
 
 EmailAddress = NewType("EmailAddress", str)
 

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple, NewType
 
-from .kit.rng import Draw, derive_id
+from ..core.rng import Draw, derive_id
 from .people import EmailAddress, cast, get_start_time
 from .places import CITIES, City, town
 

@@ -38,12 +38,12 @@ from mcp_types import (
 )
 from mcp_types import Tool as McpTool
 
-from .errors import ToolError
-from .example_prompt import example_task
-from .server import Server, Tool
-from .session import Reply, Session, refusal
-from .state import State, as_json
-from .times import minute_text
+from ..core.errors import ToolError
+from ..core.example_prompt import example_task
+from ..core.server import Server, Tool
+from ..core.session import Reply, Session, refusal
+from ..core.state import State, as_json
+from ..core.times import minute_text
 
 SESSION = "prove/session"
 MOST_SESSIONS, MOST_CLOSED = 1_000, 100_000

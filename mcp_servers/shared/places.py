@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple, NewType
 
+from ..core.rng import Draw, derive_id
+from ..core.state import Entity
 from .fake_text import FakeText
-from .kit.rng import Draw, derive_id
-from .kit.state import Entity
 
 PlaceId = NewType("PlaceId", str)
 

@@ -1,4 +1,4 @@
-"""Invariant checks of servers on random walks, with results as JSON: `python -m mcp_servers.verify banking`.
+"""Invariant checks of servers on random walks, with results as JSON: `python -m mcp_servers.testing.verify banking`.
 
 The test suite checks the same at length (tests/mcp_servers/test_laws.py); this checks the code that a site runs: a few
 walks in small and default worlds, each checked against five laws, then replayed in a fresh session.
@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
-from .catalogue import SERVERS, fingerprint
-from .kit import Server, Session, Step
-from .kit.random_walk import Call, Walker
+from ..catalogue import SERVERS, fingerprint
+from ..core import Server, Session, Step
+from ..core.random_walk import Call, Walker
 
 WALKS = tuple(("small", seed, 60) for seed in range(8)) + tuple(("default", seed, 40) for seed in range(2))
 SIZES = ("small", "default", "large")

@@ -9,7 +9,7 @@ from typing import Any
 
 from faker import Factory
 
-from .kit.rng import Draw
+from ..core.rng import Draw
 
 PROVIDERS = [
     f"faker.providers.{name}" for name in ("address", "automotive", "color", "company", "job", "lorem", "person")

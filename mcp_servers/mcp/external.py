@@ -37,9 +37,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import Tool as McpTool
 
-from .kit import Reply, ServerFailed, ToolError
-from .kit.arguments import canonical
-from .kit.session import refusal
+from ..core import Reply, ServerFailed, ToolError
+from ..core.arguments import canonical
+from ..core.session import refusal
 from .ssrf import is_public
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

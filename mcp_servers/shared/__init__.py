@@ -1,0 +1,1 @@
+"""What all servers of a world share: people, places, texts and records."""
