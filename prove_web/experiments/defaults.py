@@ -1,4 +1,4 @@
-"""Default settings of a run; a test compares them with the trainer's, which this process does not import.
+"""Default settings of a run: the trainer's own, and what only the site sets.
 
 DEFAULTS are always sent to the worker; of SWITCHES and REWARD only non-default values are.
 """
@@ -7,70 +7,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import MISSING, asdict, fields
 from typing import Any
 
+from training_worker.config.grpo import JOB_DEFAULTS, GRPORun, TokenLimits
+from training_worker.config.sft import SupervisedRun
 from training_worker.evaluation.registry import KNOWN
+from training_worker.reward import PAPER
 
 Value = int | float | str | bool | None
 
 CORES = os.cpu_count() or 1
+GRPO: dict[str, Any] = {one.name: one.default for one in fields(GRPORun) if one.default is not MISSING} | JOB_DEFAULTS
+SFT: dict[str, Any] = {one.name: one.default for one in fields(SupervisedRun) if one.default is not MISSING}
+
 DEFAULTS: dict[str, int | float] = {
     "minutes": 6.0,
-    "max_steps": 350,
-    "learning_rate": 2e-4,
-    "prompts": 8,
-    "group": 8,
-    "temperature": 1.0,
-    "beta": 0.0,
+    **{name: GRPO[name] for name in ("max_steps", "learning_rate", "prompts", "group", "temperature", "beta")},
     "evaluate_every": 20,
     "held_out": 200,
-    "seed": 0,
-    "threads": min(2, CORES),
+    "seed": GRPO["seed"],
+    "threads": min(GRPO["threads"], CORES),
 }
-SUPERVISED: dict[str, int | float] = {"epochs": 3, "batch": 8}  # always sent for a supervised run
+SUPERVISED: dict[str, int | float] = {name: SFT[name] for name in ("epochs", "batch")}  # sent for a supervised run
 SWITCHES: dict[str, Value] = {
-    "patience": 0,
-    "decay": 0.3,
-    "warmup_steps": 3,
-    "loss": "dapo",
-    "credit": "branch",
-    "scale_rewards": "none",
-    "normalise": "total",
-    "clip_low": 0.2,
-    "clip_high": 0.28,
-    "zero_variance": "keep",
-    "mask_truncated": True,
-    "difficulty": "off",
-    "curriculum": "off",
-    "longest_prompt": 1024,
-    "longest": 2048,
-    "backend": "auto",
-    "vllm_mode": "colocate",
-    "device": "auto",
-    "precision": "fp32",
-    "gradient_checkpointing": False,
-    "micro_batch": 0,
-    "lora_rank": 0,
-    "lora_alpha": 32,
-    "processes": 1,
-    "sharding": "ddp",
+    **{name: GRPO[name] for name in ("patience", "decay", "warmup_steps", "loss", "credit", "scale_rewards")},
+    **{name: GRPO[name] for name in ("normalise", "clip_low", "clip_high", "zero_variance", "mask_truncated")},
+    **{name: GRPO[name] for name in ("difficulty", "curriculum", "longest_prompt")},
+    "longest": SFT["longest"],
+    **{name: GRPO[name] for name in ("backend", "vllm_mode", "device", "precision", "gradient_checkpointing")},
+    **{name: GRPO[name] for name in ("micro_batch", "lora_rank", "lora_alpha", "processes", "sharding")},
 }
-LIMITS: dict[str, int] = {"turn": 160, "completion": 1024, "observation": 0}  # tokens; sent together, as `limits`
-REWARD: dict[str, Value] = {
-    "form": "paper",
-    "validity": 0.5,
-    "coverage": 0.5,
-    "efficiency": 0.15,
-    "name": 0.2,
-    "arguments": 0.1,
-    "alpha": 0.5,
-    "beta": 0.5,
-    "tau": 0.5,
-    "tau_end": None,
-    "final_state": 0.0,
-    "provenance": 0.0,
-    "repeats": 0.0,
-}
+LIMITS: dict[str, int] = asdict(TokenLimits())  # sent together, as `limits`
+REWARD: dict[str, Value] = asdict(PAPER)
 
 # benchmarks to run after training, and the maximum number of items per category
 EVALUATE: dict[str, Value] = {**{f"benchmark_{name}": False for name in KNOWN}, "benchmark_limit": None}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from training_worker.core.training_presets import RATES, RECIPES, settings_of
+from training_worker.config.presets import RATES, RECIPES, settings_of
 
 from .defaults import START
 from .form_fields import format_config_value

@@ -19,7 +19,7 @@ from django.db.models import Avg
 from prove_web.accounts.models import Organisation, Project
 from prove_web.live.templatetags.kit import compact, duration
 from prove_web.workers.worker_status import select_queue_workers, workers
-from training_worker.core.memory_estimate import GB, PROCESS, Plan, footprint, on_disk, shapes
+from training_worker.config.memory_estimate import GB, PROCESS, Plan, footprint, on_disk, shapes
 from training_worker.core.models import OF_RUN, SHIPPED, left_by, model_folders
 from training_worker.evaluation.intervals import Score, wilson
 

@@ -11,7 +11,7 @@ from prove_web.accounts.models import Project
 from prove_web.live.models import AT_WORK, Job, State
 from prove_web.workers.queue_view import estimate_start_times, of_queue
 from prove_web.workers.worker_status import Worker, select_queue_workers, workers
-from training_worker.core.memory_estimate import GB, PROCESS
+from training_worker.config.memory_estimate import GB, PROCESS
 
 from .models import Run
 from .run_estimate import (

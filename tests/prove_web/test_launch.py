@@ -4,7 +4,7 @@ import ast
 import json
 import shlex
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.defaults import CORES, DEFAULTS, LIMITS, REWARD, START, SUPERVISED, SWITCHES
+from prove_web.experiments.defaults import CORES, DEFAULTS, GRPO, SFT, START
 from prove_web.experiments.form_fields import TIMES, format_config_value
 from prove_web.experiments.form_layout import SECTIONS
 from prove_web.experiments.forms import RunForm, belongs
@@ -25,7 +25,8 @@ from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset
-from training_worker.reward import PAPER
+from training_worker.config.grpo import GRPORun
+from training_worker.config.sft import SupervisedRun
 
 from .api_operations import with_token
 from .examples import chain, dataset_of
@@ -78,35 +79,14 @@ def test_a_launched_run_is_in_the_queue_with_the_next_number(
 def test_the_worker_gets_only_settings_that_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
     from training_worker.jobs.settings import GIVEN, OWN
 
-    grpo = pytest.importorskip("training_worker.training.grpo_config", reason="torch is not installed")
     alices.post(page(project), filled(dataset))
-    known = OWN | {one.name for one in fields(grpo.GRPORun)} - GIVEN
+    known = OWN | {one.name for one in fields(GRPORun)} - GIVEN
     assert set(Job.objects.get(kind=Kind.RUN).spec) <= known
 
 
-@pytest.mark.parametrize(
-    ("module", "run", "kind"), [("grpo_config", "GRPORun", "grpo"), ("sft_config", "SupervisedRun", "sft")]
-)
-def test_the_defaults_are_the_trainers(module: str, run: str, kind: str) -> None:
-    trainer = pytest.importorskip(f"training_worker.training.{module}", reason="torch is not installed")
-    from training_worker.jobs.run import DEFAULTS as OF_JOBS
-
-    theirs = {one.name: one.default for one in fields(getattr(trainer, run))} | OF_JOBS
-    own = {"minutes", "max_steps"} if kind == "sft" else {"minutes"}
-    ours = {name: value for name, value in {**DEFAULTS, **SUPERVISED, **SWITCHES}.items() if belongs(name, kind)}
-    ours = {name: value for name, value in ours.items() if name in theirs and name not in {*own, "threads"}}
-    assert ours == {name: theirs[name] for name in ours} and len(ours) >= 8
-    assert DEFAULTS["threads"] == min(theirs["threads"], CORES)
-
-
-def test_the_rewards_defaults_are_the_papers() -> None:
-    theirs = asdict(PAPER)
-    assert {name: REWARD[name] for name in theirs} == theirs
-
-
-def test_the_token_limits_are_the_samplers() -> None:
-    sampler = pytest.importorskip("training_worker.rollout.generate", reason="torch is not installed")
-    assert asdict(sampler.TokenLimits()) == LIMITS
+def test_both_kinds_of_run_have_the_same_defaults_for_the_settings_that_they_share() -> None:
+    shared = ({*GRPO} & {*SFT}) - {"max_steps", "checkpoint_every"}
+    assert {name: GRPO[name] for name in shared} == {name: SFT[name] for name in shared} and len(shared) > 10
 
 
 def test_every_setting_has_a_line_of_help_and_one_place() -> None:
@@ -271,12 +251,11 @@ def test_a_supervised_run_is_a_job_of_its_own_kind(project: Project, dataset: Da
 def test_a_supervised_worker_gets_only_settings_that_it_knows(
     project: Project, dataset: Dataset, alices: Client
 ) -> None:
-    supervised = pytest.importorskip("training_worker.training.sft_config", reason="torch is not installed")
     from training_worker.jobs.settings import GIVEN, OWN
 
     every = {"decay": 0, "warmup_steps": 9, "precision": "bf16", "gradient_checkpointing": "yes", "longest": 100}
     alices.post(page(project), filled(dataset, kind="sft", patience=2, **every))
-    known = OWN | {one.name for one in fields(supervised.SupervisedRun)} - GIVEN
+    known = OWN | {one.name for one in fields(SupervisedRun)} - GIVEN
     assert {*every, "patience"} <= set(Job.objects.get(kind=Kind.SFT).spec) <= known
 
 

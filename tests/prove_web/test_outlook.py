@@ -20,7 +20,7 @@ from prove_web.experiments.run_launch import differences
 from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
-from training_worker.core.memory_estimate import Plan, footprint, on_disk
+from training_worker.config.memory_estimate import Plan, footprint, on_disk
 from training_worker.worker import heartbeat
 
 from .examples import dataset_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
 from training_worker.chat.protocol import write_calls
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.trajectory import Example, ToolCall, WorldRef
 from training_worker.policy.model_families import family_of
-from training_worker.rollout.engine import TokenLimits
 
 from .families import family_tokenizer
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from training_worker.config.grpo import TokenLimits
 from training_worker.policy.decoder import Decoder
 from training_worker.policy.model_families import family_of
 from training_worker.rollout.backends import GenerationRequest, Name, NoBackend, backend_for, slot_cache
@@ -22,7 +23,7 @@ from training_worker.rollout.backends.ngram_draft import Lookup
 from training_worker.rollout.backends.row_rng import Uniforms, pick
 from training_worker.rollout.backends.slot_cache import OneToken, Slots
 from training_worker.rollout.backends.transformers import TransformersBackend
-from training_worker.rollout.generate import Sample, TokenLimits, sample
+from training_worker.rollout.generate import Sample, sample
 from training_worker.training.grpo_trainer import add_adapter
 from training_worker.training.shared_prefix_logprobs import group_logprobs
 

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from mcp_servers.world import World
 from training_worker.chat.protocol import write_calls
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.trajectory import Rollout, ToolCall, dumps, loads
 from training_worker.environment.episode import Attempt, Limits
 from training_worker.policy.conversation import encode
 from training_worker.policy.model_families import family_of
 from training_worker.rollout.backends import GenerationRequest, GenerationResult, NoBackend
 from training_worker.rollout.backends.scripted_policy import Policy, ScriptedBackend
-from training_worker.rollout.engine import Engine, Sample, TokenLimits, cut_tokens
+from training_worker.rollout.engine import Engine, Sample, cut_tokens
 from training_worker.rollout.generate import generate_text_rollouts, sample
 from training_worker.training.metrics import invalid
 

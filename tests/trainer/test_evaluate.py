@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.trajectory import Example, Reward, Rollout
-from training_worker.rollout.generate import TokenLimits
 from training_worker.training import eval_config
 from training_worker.training.evaluate import Rollouts, compare_policies, evaluate, table
 

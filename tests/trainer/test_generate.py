@@ -9,11 +9,12 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.trajectory import Example
 from training_worker.environment.episode import demonstration
 from training_worker.policy.conversation import glue_ids
 from training_worker.rollout.backends.scripted_policy import ScriptedBackend
-from training_worker.rollout.generate import Sample, TokenLimits, sample
+from training_worker.rollout.generate import Sample, sample
 
 from .double import Bank
 

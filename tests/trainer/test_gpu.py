@@ -13,8 +13,8 @@ from rich.console import Console
 
 from mcp_servers.catalogue import SERVERS
 from tests.prove.known import share_graph
+from training_worker.config.presets import PAPER
 from training_worker.core.benchmark_page import PAGE
-from training_worker.core.training_presets import PAPER
 from training_worker.core.trajectory import Example, read_lines
 from training_worker.experiments.gpu import __main__ as command
 from training_worker.experiments.gpu.__main__ import main, options_of, run

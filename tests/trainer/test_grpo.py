@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.trajectory import Example, Rollout, write_lines
 from training_worker.monitoring.metrics import METRICS, TERMS, TOOLS
 from training_worker.policy.policy_folder import load_policy, save_policy
-from training_worker.rollout.generate import TokenLimits, sample
+from training_worker.rollout.generate import sample
 from training_worker.store.folder import step_name, tokens_name
 from training_worker.store.steps import read_summaries
 from training_worker.store.tokens import read_tokens

@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from tests.trainer.test_switches import uneven
 from training_worker.training.grpo import train
-from training_worker.training.grpo_config import GRPORun, TokenLimits
+from training_worker.config.grpo import GRPORun, TokenLimits
 
 folder = Path(sys.argv[1])
 train(

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.trajectory import Example, Message, write_lines
 from training_worker.environment import live_rollout
 from training_worker.environment.live_rollout import LONGEST, LiveRollout
 from training_worker.policy.policy_folder import save_policy
 from training_worker.rollout.engine import Sample
-from training_worker.rollout.generate import TokenLimits
 from training_worker.training.grpo import GRPORun, train
 from training_worker.training.live_rollout import Watch
 

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
 from training_worker.environment.episode import Attempt, oracle
 from training_worker.monitoring.metrics import BY_NAME, TERMS, TOOLS
 from training_worker.reward import RewardConfig
 from training_worker.reward.success import is_success
-from training_worker.rollout.generate import Sample, TokenLimits
+from training_worker.rollout.generate import Sample
 from training_worker.rollout.generate import sample as spoken
 from training_worker.training.grpo_callback import Machine
 from training_worker.training.metrics import (

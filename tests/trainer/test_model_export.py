@@ -16,11 +16,11 @@ from prove_web.accounts.models import Project
 from prove_web.experiments.checkpoints import checkpoints
 from prove_web.experiments.exports import Export, is_adapter, make
 from prove_web.live.models import Job
+from training_worker.config.grpo import GRPORun, TokenLimits
 from training_worker.core.trajectory import Example, file_digest, write_lines
 from training_worker.policy.policy_folder import load_policy, save_policy
 from training_worker.training.export import NotExported, export, main
 from training_worker.training.grpo import train
-from training_worker.training.grpo_config import GRPORun, TokenLimits
 
 from .double import Bank
 

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from trl import chat_template_utils as trl
 
 from training_worker.chat.formats import HERMES, LLAMA3
-from training_worker.core.training_presets import RATES
+from training_worker.config.presets import RATES
 from training_worker.core.trajectory import Message
 from training_worker.policy.conversation import encode, glue_ids, prompt_ids, render
 from training_worker.policy.model_families import UnknownFamily, chat_of, family_of

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from training_worker.config.grpo import GRPORun, TokenLimits
 from training_worker.core.trajectory import Example, Rollout, write_lines
 from training_worker.policy import policy_folder as policy
 from training_worker.policy.models import SHIPPED, find_model, read_json
@@ -21,7 +22,6 @@ from training_worker.training import footprint as memory_of
 from training_worker.training.device import SettingsError, check_settings, device_of
 from training_worker.training.footprint import TooLarge, footprint, require_memory, shapes
 from training_worker.training.grpo import train
-from training_worker.training.grpo_config import GRPORun, TokenLimits
 
 from .double import Bank
 

@@ -12,9 +12,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training_worker.config.grpo import GRPORun
 from training_worker.core.trajectory import Example, Rollout, Step, ToolCall, UnreadableData
 from training_worker.reward.success import is_success
-from training_worker.training.grpo_config import GRPORun
 from training_worker.training.prompt_sampler import ALL_BY, OFTENER, PromptSampler
 
 from .double import Bank, example

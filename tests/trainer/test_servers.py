@@ -6,6 +6,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from tests.prove.known import known_examples
+from training_worker.config.grpo import TokenLimits
 from training_worker.core.models import SHIPPED
 from training_worker.core.trajectory import Example
 from training_worker.environment.episode import Attempt, demonstration
@@ -15,7 +16,6 @@ from training_worker.policy.policy_folder import load_policy
 from training_worker.policy.tokenizer import plain_tokenizer, train_tokenizer
 from training_worker.rollout.backends import Name
 from training_worker.rollout.backends.scripted_policy import ScriptedBackend
-from training_worker.rollout.engine import TokenLimits
 from training_worker.rollout.generate import sample
 from training_worker.training.curriculum import encode_full_demonstration, names, text, values
 from training_worker.training.rationale import rationales

@@ -11,13 +11,13 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from training_worker.config.sft import SupervisedRun
 from training_worker.core.trajectory import Example, read_lines, write_lines
 from training_worker.policy.policy_folder import SHORT, load_policy, save_policy
 from training_worker.training import sft_trainer
 from training_worker.training.demonstrations import IGNORED, demonstrations
 from training_worker.training.footprint import TooLarge, require_memory
 from training_worker.training.run_folder import RunMismatch
-from training_worker.training.sft_config import SupervisedRun
 from training_worker.training.sft_trainer import NotFinite, NothingToLearn, train_supervised
 from training_worker.training.stop_signal import Stop
 

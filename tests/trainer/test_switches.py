@@ -13,16 +13,16 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from training_worker.config.grpo import GRPORun, TokenLimits
 from training_worker.core.trajectory import Example, Rollout, read_lines, write_lines
 from training_worker.policy.models import weights_digest
 from training_worker.policy.policy_folder import load_policy, save_policy
-from training_worker.rollout.generate import Sample, TokenLimits, sample
+from training_worker.rollout.generate import Sample, sample
 from training_worker.training.device import SettingsError, train_final_norm_only
 from training_worker.training.dynamic_sampling import has_signal
 from training_worker.training.grpo import RunBroke, silence_libraries, train, trainer_for
 from training_worker.training.grpo import run as run_it
 from training_worker.training.grpo_callback import Loop
-from training_worker.training.grpo_config import GRPORun
 from training_worker.training.grpo_trainer import Trainer, as_batch
 from training_worker.training.reward_components import parts_of
 from training_worker.training.rollout_collector import Player

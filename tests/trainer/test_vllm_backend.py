@@ -10,12 +10,13 @@ import pytest
 from trl.generation import vllm_generation
 from trl.generation.vllm_generation import VLLMGeneration
 
+from training_worker.config.grpo import TokenLimits
 from training_worker.environment.episode import Attempt
 from training_worker.policy.conversation import encode, glue_ids
 from training_worker.policy.model_families import family_of
 from training_worker.rollout.backends import vllm
 from training_worker.rollout.backends.vllm import VLLMBackend
-from training_worker.rollout.engine import Engine, Sample, TokenLimits
+from training_worker.rollout.engine import Engine, Sample
 from training_worker.training.eval_config import EvaluationConfig
 from training_worker.training.metrics import invalid
 

@@ -227,10 +227,10 @@ class Experiment:
 
     def measure(self, name: str, seed: int) -> Result:
         """Train an arm and measure its policy on every set. Raises StageFailed, KeyboardInterrupt."""
+        from ..config.grpo import TokenLimits
         from ..policy.policy_folder import load_policy, store_adapter
         from ..training.eval_breakdown import successes
         from ..training.evaluate import evaluate, totals_of
-        from ..training.grpo_config import TokenLimits
 
         steps, seconds, folder = 0, 0.0, self.options.policy
         if name != BEFORE:
@@ -341,8 +341,8 @@ def all_chains(examples: Iterable[Example]) -> list[Example]:
 
 def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> Any:
     """Return the run of an arm: a GRPORun, a RejectionRun or an SFTRun."""
+    from ..config.grpo import TokenLimits
     from ..training.grpo import GRPORun
-    from ..training.grpo_config import TokenLimits
     from ..training.packed_sft import SFTRun
     from ..training.rejection import RejectionRun
 

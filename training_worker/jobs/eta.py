@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..training.grpo_config import GRPORun
-from ..training.sft_config import SupervisedRun
+from ..config.grpo import GRPORun
+from ..config.sft import SupervisedRun
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..config.grpo import JOB_DEFAULTS
 from ..core.trajectory import Example, read_lines
 from .job_context import EventLog, JobRefusedError, JobStopped, Result, parse_int
 from .launch import is_first
@@ -13,12 +14,11 @@ from .rollout_upload import RolloutUploader
 from .settings import run_of
 
 if TYPE_CHECKING:
-    from ..training.grpo_config import GRPORun
-    from ..training.sft_config import SupervisedRun
+    from ..config.grpo import GRPORun
+    from ..config.sft import SupervisedRun
     from .eta import RunProgress
     from .eval_callback import Watch
 
-DEFAULTS = {"decay": 0.3}
 LEAST = {
     **{"prompts": 1, "group": 2, "max_steps": 1, "checkpoint_every": 1, "threads": 1, "longest_prompt": 1},
     **{"processes": 1, "lora_alpha": 1, "lora_rank": 0, "micro_batch": 0, "patience": 0},
@@ -67,9 +67,9 @@ def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
 
 def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
     """Return the run that the specification asks for. Raises JobRefusedError."""
-    from ..training.grpo_config import GRPORun
+    from ..config.grpo import GRPORun
 
-    return run_of(GRPORun, spec, folder, LEAST, ABOVE_0, DEFAULTS)
+    return run_of(GRPORun, spec, folder, LEAST, ABOVE_0, JOB_DEFAULTS)
 
 
 def held_out_examples(config: GRPORun | SupervisedRun) -> list[Example]:

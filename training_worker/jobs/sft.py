@@ -15,7 +15,7 @@ from .run import EventAdapter, held_out_examples, tell_history
 from .settings import run_of
 
 if TYPE_CHECKING:
-    from ..training.sft_config import SupervisedRun
+    from ..config.sft import SupervisedRun
 
 LEAST = {
     **{"epochs": 1, "batch": 1, "longest": 1, "max_steps": 1, "checkpoint_every": 1, "threads": 1},
@@ -69,6 +69,6 @@ class SFTEventAdapter(EventAdapter):
 
 def settings(spec: Mapping[str, Any], folder: Path) -> SupervisedRun:
     """Return the run that the specification asks for. Raises JobRefusedError."""
-    from ..training.sft_config import SupervisedRun
+    from ..config.sft import SupervisedRun
 
     return run_of(SupervisedRun, spec, folder, LEAST, ABOVE_0)

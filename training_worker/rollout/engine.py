@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from transformers import PreTrainedTokenizerFast
 
+from ..config.grpo import TokenLimits
 from ..core.trajectory import Boundary, Message, Rollout
 from ..policy.conversation import EncodedConversation, glue_ids, prompt_ids
 from ..policy.model_families import family_of
@@ -39,18 +40,6 @@ def cut_tokens(tokenizer: PreTrainedTokenizerFast, text: str, most: int) -> str:
 
 
 SHORTEST_TURN = 8  # a turn is not opened when fewer tokens than this are left
-
-
-@dataclass(frozen=True)
-class TokenLimits:
-    """Limits on the model's tokens per turn, and on the tokens of all turns with the messages between them.
-
-    `observation` is the maximum number of tokens shown of an observation; 0 applies only the limit in characters.
-    """
-
-    turn: int = 160
-    completion: int = 1024
-    observation: int = 0
 
 
 @dataclass(frozen=True)

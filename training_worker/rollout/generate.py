@@ -9,12 +9,13 @@ from time import perf_counter
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from ..config.grpo import TokenLimits
 from ..core.trajectory import Example, Rollout
 from ..environment.episode import Attempt
 from .backends import Backend, Name, NoBackend, backend_for
-from .engine import Conversation, Engine, Sample, TokenLimits
+from .engine import Conversation, Engine, Sample
 
-__all__ = ["DEFAULT", "Conversation", "Sample", "TokenLimits", "generate_text_rollouts", "sample"]
+__all__ = ["DEFAULT", "Conversation", "Sample", "generate_text_rollouts", "sample"]
 
 DEFAULT = TokenLimits()
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
+from ..config.grpo import KeepTokens
 from ..core.trajectory import Rollout, file_digest, read_lines
 from .record import RolloutRecord, Summary
 from .steps import read_rollout, read_step, read_summaries, write_step
 from .tokens import write_tokens
 
-Tokens = Literal["none", "last", "all"]  # the steps whose tokens are kept
 NAMES = re.compile(r"(step|tokens)-(\d+)\.(parquet|jsonl)")
 OLD = ".jsonl"
 
@@ -41,7 +41,11 @@ class RolloutFolder:
         self.path = path
 
     def store(
-        self, step: int, rollouts: Sequence[RolloutRecord], tokens: Tokens = "last", piece: Callable[[int], str] = str
+        self,
+        step: int,
+        rollouts: Sequence[RolloutRecord],
+        tokens: KeepTokens = "last",
+        piece: Callable[[int], str] = str,
     ) -> dict[str, Any]:
         """Store the rollouts of a step, replacing earlier ones; return `describe(step)`. Raises OSError."""
         write_step(self.path / step_name(step), rollouts)

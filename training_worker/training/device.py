@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from ..config.grpo import GRPORun
+from ..config.sft import SupervisedRun
 from ..core.trajectory import UnreadableData
 from ..rollout.backends.decoder import explain_incompatibility
 from .footprint import shapes
-from .grpo_config import GRPORun
-from .sft_config import SupervisedRun
 
 TINY = 20e6  # parameters; a smaller Qwen3 is faster on the CPU with our own decoder
 

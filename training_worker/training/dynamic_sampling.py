@@ -14,11 +14,11 @@ from time import perf_counter
 
 import torch
 
+from ..config.grpo import GRPORun
 from ..core.trajectory import Example
 from ..reward.advantage import advantages, component_advantages
 from ..reward.success import is_success
 from ..rollout.generate import Sample
-from .grpo_config import GRPORun
 from .metrics import EQUAL, invalid, reward_of
 from .reward_components import parts_of, weights_of
 from .token_advantages import branch_advantages, choices_of

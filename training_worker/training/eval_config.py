@@ -14,15 +14,14 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from ..config.grpo import GRPORun, TokenLimits
+from ..config.sft import SupervisedRun
 from ..core.trajectory import Example
 from ..policy.policy_folder import Policy, load_policy
 from ..rollout.backends.vllm import Generation
-from ..rollout.engine import TokenLimits
 from .device import device_of
 from .evaluate import Rollouts, evaluate
 from .footprint import rows_at_once
-from .grpo_config import GRPORun
-from .sft_config import SupervisedRun
 
 TOGETHER = 1_024  # rollouts of a batch on a GPU
 

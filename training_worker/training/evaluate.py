@@ -11,13 +11,14 @@ import torch
 from scipy.stats import bootstrap
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from ..config.grpo import TokenLimits
 from ..core.trajectory import Example, Rollout
 from ..environment.episode import Attempt
 from ..policy.conversation import prompt_ids
 from ..policy.model_families import family_of
 from ..rollout.backends import Name, backend_for
 from ..rollout.backends.vllm import Generation
-from ..rollout.generate import DEFAULT, Conversation, TokenLimits, sample
+from ..rollout.generate import DEFAULT, Conversation, sample
 from .metrics import component_means, mean
 
 ROWS = 48  # rollouts that run together

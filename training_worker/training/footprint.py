@@ -1,4 +1,4 @@
-"""The check that a run fits into this machine's memory, made before it starts: see core/memory_estimate.py."""
+"""The check that a run fits into this machine's memory, made before it starts: see config/memory_estimate.py."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import psutil
 import torch
 from safetensors import safe_open
 
-from ..core import memory_estimate as arithmetic
-from ..core.memory_estimate import GB, Footprint, Plan
+from ..config import memory_estimate as arithmetic
+from ..config.grpo import GRPORun, TokenLimits
+from ..config.memory_estimate import GB, Footprint, Plan
+from ..config.sft import SupervisedRun
 from ..policy.models import UnreadablePolicy, model_under, read_json, weight_files
-from ..rollout.generate import TokenLimits
-from .grpo_config import GRPORun
-from .sft_config import SupervisedRun
 
 
 class TooLarge(UnreadablePolicy):

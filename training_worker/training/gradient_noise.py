@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..config.grpo import GRPORun
 from ..core.trajectory import Example
 from ..policy.conversation import EncodedConversation
 from ..policy.policy_folder import Policy
@@ -21,7 +22,6 @@ from ..policy.threads import unsplit_operations
 from ..rollout.generate import sample
 from .curriculum import encode_full_demonstration, shorten_answers
 from .dynamic_sampling import token_advantages
-from .grpo_config import GRPORun
 from .packed_sft import losses
 from .token_advantages import call_finder
 

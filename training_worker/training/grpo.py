@@ -17,17 +17,18 @@ import torch
 from datasets import Dataset
 from transformers import PrinterCallback, ProgressCallback
 
-from ..core.trajectory import Example, UnreadableData, read_lines
+from ..config.grpo import GRPORun, defaults
+from ..core.trajectory import Example, UnreadableData, file_digest, read_lines
 from ..policy.malloc import keep_memory
 from ..policy.policy_folder import Policy, load_policy, save_policy
 from . import distributed
 from .device import check_settings, device_of, is_fast, train_final_norm_only, use_unplanned_attention
 from .footprint import require_memory, rows_at_once
 from .grpo_callback import Ended, Evaluate, Event, Loop, OnEvent
-from .grpo_config import GRPORun, defaults, file_digest, identity
 from .grpo_trainer import GroupedTrainer, NotFinite, Trainer, adapter, arguments, column, rewards
 from .rollout_collector import Player, Try
 from .run_folder import Checkpoint, RunFolder
+from .run_identity import identity
 from .stop_signal import Stop, on_signals
 
 __all__ = ["Event", "GRPORun", "RunBroke", "TrainingResult", "file_digest", "silence_libraries", "train"]

@@ -10,10 +10,10 @@ import psutil
 import torch
 from transformers import TrainerCallback
 
+from ..config.grpo import GRPORun
 from . import distributed
 from .best_checkpoint import Best
 from .device import unwrap_lora
-from .grpo_config import GRPORun
 from .grpo_trainer import NotFinite, is_finite
 from .metrics import Metrics, update_metrics
 from .rollout_collector import Player

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
+from ..config.grpo import Credit, GRPORun
+from ..config.sft import SupervisedRun
 from ..policy.threads import unsplit_operations
 from ..policy.trl_imports import GRPOConfig, GRPOTrainer
 from ..rollout.generate import Sample
 from .device import unwrap_lora
-from .grpo_config import Credit, GRPORun
 from .metrics import invalid, reward_of
 from .reward_components import PARTS, parts_of, weights_of
-from .sft_config import SupervisedRun
 from .shared_prefix_logprobs import group_logprobs
 from .token_advantages import Choices, branch_advantages
 

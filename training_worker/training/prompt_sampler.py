@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
+from ..config.grpo import GRPORun
 from ..core.trajectory import Example, UnreadableData
-from .grpo_config import GRPORun
 
 GIVEN = "pass_rates.json"  # next to the training data, if they were measured before: id -> rate
 HARD, EASY = 0.125, 0.875  # at or beyond these a group of eight has at most one rollout that differs

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from ..config.grpo import GRPORun
 from ..core.trajectory import Example
 from ..environment.episode import Attempt
 from ..policy.conversation import prompt_ids
@@ -32,7 +33,6 @@ from .dynamic_sampling import (
     split_by_signal,
     token_advantages,
 )
-from .grpo_config import GRPORun
 from .grpo_trainer import NotFinite, as_batch
 from .live_rollout import Watch
 from .metrics import Metrics, invalid

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..config.grpo import KeepTokens
 from ..core.trajectory import UnreadableData
 from ..policy.policy_folder import CARD, write_atomically
 from ..rollout.generate import Sample
 from ..store.folder import RolloutFolder
-from ..store.folder import Tokens as KeepTokens
 from ..store.record import RolloutRecord, Tokens
 
 PROGRESS = "progress.json"

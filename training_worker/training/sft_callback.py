@@ -10,6 +10,7 @@ from typing import Any
 from datasets import Dataset
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
+from ..config.sft import SupervisedRun
 from ..core.trajectory import UnreadableData
 from ..policy.policy_folder import Policy
 from ..policy.trl_imports import SFTConfig, SFTTrainer
@@ -19,7 +20,6 @@ from .device import device_of, unwrap_lora
 from .grpo_callback import Ended, Evaluate, Event, OnEvent
 from .grpo_trainer import adapter
 from .run_folder import Checkpoint, RunFolder
-from .sft_config import SupervisedRun
 from .stop_signal import EarlyStopping, Stop
 
 NAMES = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "mean_token_accuracy": "token_accuracy"}

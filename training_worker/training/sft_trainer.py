@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from ..config.sft import SupervisedRun
 from ..core.trajectory import Example, read_lines
 from ..environment.episode import Prompt
 from ..policy.malloc import keep_memory
@@ -23,8 +24,8 @@ from .footprint import require_memory
 from .grpo import TrainingResult, silence_libraries
 from .grpo_callback import Evaluate, OnEvent
 from .run_folder import RunFolder
+from .run_identity import identity
 from .sft_callback import Loop, NotFinite, NothingToLearn
-from .sft_config import SupervisedRun, identity
 from .stop_signal import Stop, on_signals
 
 __all__ = ["NotFinite", "NothingToLearn", "SupervisedRun", "train_supervised"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ...config.presets import PAPER
 from ...core.benchmark_page import PAGE
-from ...core.training_presets import PAPER
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ class RealModelExperiment:
 
     def train_sft(self, data: Outcome) -> Outcome:
         def work(folder: Path) -> Summary:
-            from ...training.sft_config import SupervisedRun
+            from ...config.sft import SupervisedRun
             from ...training.sft_trainer import train_supervised
 
             size = self.size
@@ -137,7 +137,7 @@ class RealModelExperiment:
         return self.stage("grpo", {"sft": warm.key, **sizes, **self.start()}, work)
 
     def grpo_run(self, data: Outcome, policy: Path, out: Path) -> Any:
-        from ...training.grpo_config import GRPORun, TokenLimits
+        from ...config.grpo import GRPORun, TokenLimits
 
         size = self.size
         return GRPORun(
@@ -147,7 +147,7 @@ class RealModelExperiment:
             prompts=size.prompts,
             group=size.group,
             max_steps=size.grpo_steps,
-            minutes=size.grpo_minutes,  # type: ignore[arg-type]  # the trainer is checked without optional types
+            minutes=size.grpo_minutes,  # the trainer is checked without optional types
             learning_rate=size.grpo_rate,
             decay=0.3,
             longest_prompt=size.longest_prompt,

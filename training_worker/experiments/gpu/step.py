@@ -8,8 +8,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+from ...config.presets import settings_of
 from ...core.stage_cache import Outcome, Summary
-from ...core.training_presets import settings_of
 from .options import Options
 from .real_model_experiment import Stage, Tell
 
@@ -34,11 +34,11 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
     size = options.size
 
     def work(folder: Path) -> Summary:
+        from ...config.grpo import GRPORun, TokenLimits
         from ...policy.model_families import family_of
         from ...policy.policy_folder import load_tokenizer
         from ...policy.random_model import GroundTruth, ModelShape, save_shaped
         from ...training.grpo import train
-        from ...training.grpo_config import GRPORun, TokenLimits
 
         small = ModelShape(2, 64, 4, 2, 16, 128, len(load_tokenizer(options.model).tokenizer))
         shape = small if options.small else ModelShape()

@@ -11,31 +11,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from .grpo import defaults
+
 LORA_RATE = 1e-5  # common practice; the paper trains all weights
 BIG = 6e9  # parameters; the paper uses another learning rate for Qwen3-8B than for Qwen3-4B
-
-TINY: Mapping[str, Any] = MappingProxyType(
-    {
-        "prompts": 8,
-        "group": 8,
-        "max_steps": 350,
-        "learning_rate": 2e-4,
-        "warmup_steps": 3,
-        "beta": 0.0,
-        "loss": "dapo",
-        "clip_low": 0.2,
-        "clip_high": 0.28,
-        "scale_rewards": "none",
-        "credit": "branch",
-        "zero_variance": "keep",
-        "mask_truncated": True,
-        "longest_prompt": 1024,
-        "limits": {"turn": 160, "completion": 1024},
-        "precision": "fp32",
-        "gradient_checkpointing": False,
-        "micro_batch": 0,
-    }
-)
 
 PAPER: Mapping[str, Any] = MappingProxyType(
     {
@@ -58,6 +37,14 @@ PAPER: Mapping[str, Any] = MappingProxyType(
         "precision": "bf16",
         "gradient_checkpointing": True,
         "micro_batch": 1,
+    }
+)
+
+OWN = defaults()
+TINY: Mapping[str, Any] = MappingProxyType(
+    {
+        **{name: OWN[name] for name in PAPER if name not in ("decay", "limits")},
+        "limits": {name: OWN["limits"][name] for name in PAPER["limits"]},
     }
 )
 

@@ -1,15 +1,10 @@
-"""The settings of a supervised run, and the identity that a resumed run must match."""
+"""The settings of a supervised run with their defaults."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-from ..core.trajectory import file_digest
-from ..policy.models import weights_digest
-
-MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}  # in a resumed run
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +37,3 @@ class SupervisedRun:
     patience: int = 0
     checkpoint_every: int = 25
     threads: int = 2
-
-
-def identity(config: SupervisedRun) -> dict[str, Any]:
-    """Return what identifies a run: its configuration, and the digests of the data and policy it starts from."""
-    fields = {
-        name: value for name, value in asdict(config).items() if name not in {*MAY_CHANGE, "out", "policy", "data"}
-    }
-    return {"kind": "sft", **fields, "data": file_digest(config.data), "policy": weights_digest(config.policy)}

@@ -1,4 +1,4 @@
-"""The settings of a GRPO run, and the identity that a resumed run must match."""
+"""The settings of a GRPO run with their defaults, and what a job sets otherwise."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from ..core.trajectory import file_digest
-from ..policy.models import weights_digest
 from ..reward import PAPER, RewardConfig
-from ..rollout.generate import TokenLimits
-from ..store.folder import Tokens
 
-__all__ = ["Credit", "GRPORun", "TokenLimits", "defaults", "file_digest", "identity"]
-
-Credit = Literal["rollout", "branch"]  # see token_advantages.py
+Credit = Literal["rollout", "branch"]  # see training/token_advantages.py
+KeepTokens = Literal["none", "last", "all"]  # the steps whose tokens are kept
 Trainable = Literal["all", "final_norm"]  # all weights, or the gains of the norm before the output
-ZeroVariance = Literal["keep", "drop", "resample"]  # see dynamic_sampling.py
-# settings that a resumed run may change
-MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience", "keep_tokens"}
-PLACES = {"out", "policy", "data"}
+ZeroVariance = Literal["keep", "drop", "resample"]  # see training/dynamic_sampling.py
+JOB_DEFAULTS = {"decay": 0.3}  # of a run that the site launches, where they differ from those of GRPORun
+
+
+@dataclass(frozen=True)
+class TokenLimits:
+    """Limits on the model's tokens per turn, and on the tokens of all turns with the messages between them.
+
+    `observation` is the maximum number of tokens shown of an observation; 0 applies only the limit in characters.
+    """
+
+    turn: int = 160
+    completion: int = 1024
+    observation: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +78,8 @@ class GRPORun:
     minutes: float | None = None
     patience: int = 0
     checkpoint_every: int = 10
-    keep_tokens: Tokens = "last"
+    keep_tokens: KeepTokens = "last"
     threads: int = 2
-
-
-def identity(config: GRPORun) -> dict[str, Any]:
-    """Return what identifies a run: its configuration, and the digests of the data and policy it starts from."""
-    settings = {name: value for name, value in asdict(config).items() if name not in MAY_CHANGE | PLACES}
-    return {**settings, "data": file_digest(config.data), "policy": weights_digest(config.policy)}
 
 
 def defaults() -> dict[str, Any]:
