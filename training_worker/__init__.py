@@ -1,1 +1,1 @@
-"""The workers, which synthesize, score and train: `prove` is plain Python, and only `trainer` imports torch."""
+"""The engine: it synthesizes, scores and trains. Only `policy`, `rollout`, `training` and what uses them need torch."""

@@ -54,7 +54,7 @@ def shares(counts: Counts) -> Floats:
 def percent(counts: Counts) -> Estimate | None:
     """Return the mean over units of the share of equal pairs.
 
-    The interval is by bootstrap over units, or Wilson's if all shares are the same (see benchmarks/intervals.py).
+    The interval is by bootstrap over units, or Wilson's if all shares are the same (see evaluation/intervals.py).
     """
     counts = pairable(counts)
     if not len(counts):

@@ -24,7 +24,7 @@ def asks_an_endpoint(job: Job) -> bool:
 
 
 def describe_missing_capability(job: Job, info: dict[str, Any]) -> str:
-    """Return what the machine lacks for a job; "" if it can run it. `told` is the data of worker_info.py."""
+    """Return what the machine lacks for a job; "" if it can run it. `info` is the data of worker/worker_info.py."""
     if asks_an_endpoint(job):
         return "it calls an endpoint, whose key never leaves the site: only the site's own workers run it"
     if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):

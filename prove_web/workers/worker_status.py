@@ -29,7 +29,7 @@ MOST_SILENT = 30.0  # seconds; three heartbeats
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker process; `age` is in seconds since its last heartbeat, `info` is the data of worker_info.py."""
+    """A worker process; `age` is in seconds since its last heartbeat, `info` is the data of worker/worker_info.py."""
 
     name: str
     label: str  # name shown to people who must not know its host

@@ -1,4 +1,4 @@
-"""The kit's own parts: tables as values, ids, digests, and what a signature says about a tool."""
+"""The parts of mcp_servers/core: tables as values, ids, digests, and what a signature says about a tool."""
 
 from __future__ import annotations
 

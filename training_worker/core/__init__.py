@@ -1,1 +1,1 @@
-"""Basics of the engine: shared data types, files, processes, terminal output and logs. It imports no other folder."""
+"""Basics of the engine: shared data types, files, processes and terminal output. It imports no other folder."""

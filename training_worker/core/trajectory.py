@@ -143,7 +143,7 @@ class Example:
     digest at the start and after every step. An example without steps is an abstention example: the right act is to
     make no call. `candidates` are the tools offered from the beginning, `arrivals` the tools offered later.
     `alternatives` are other read-only calls that can replace one of the ground truth; `features` names the kinds of
-    difficulty (see synthesis/quality.py), and `acts` the right act in each user turn: call tools, ask back, decline or
+    difficulty (see dataflow/quality.py), and `acts` the right act in each user turn: call tools, ask back, decline or
     just answer. If a language model was asked to word the conversation, `wording` says for each user turn and for the
     text after it who worded it: "user: model", or why the scripted text was kept.
 

@@ -34,7 +34,7 @@ class Part:
     those of `tools` that external servers provide, whatever their names. `wording` counts the texts that a language
     model wrote, and those for which the scripted one remains, by reason.
 
-    `quality` has the value of each row of synthesis/quality.py, where it was measured. `searches` counts the searches
+    `quality` has the value of each row of dataflow/quality.py, where it was measured. `searches` counts the searches
     for another way to serve a wish whose tool is hidden (synthesis/decline_proof.py): those of the split's
     conversations, which found none, and those for which conversations were dropped.
     """

@@ -52,8 +52,8 @@ class Summary:
 
     `tools` and `levels` have the tool of each call ("" without a name) and its validity level. Reward and components
     are None after a failure outside the policy; components are also None if an external program did not log them.
-    Tokens are counts. `terms` are the other terms of the reward. `outcomes` has the outcome of each call (outcomes.py);
-    it is empty without a reward, and None for files from before outcomes were stored.
+    Tokens are counts. `terms` are the other terms of the reward. `outcomes` has the outcome of each call
+    (environment/outcomes.py); it is empty without a reward, and None for files from before outcomes were stored.
     """
 
     index: int

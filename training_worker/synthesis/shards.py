@@ -137,5 +137,5 @@ def digest(value: object) -> str:
 
 @cache
 def own_code() -> str:
-    """Return a digest of this package's code and the servers' behaviour, computed once per process."""
+    """Return a digest of the synthesis code and the servers' behaviour, computed once per process."""
     return digest([code_digest(), fingerprint(SERVERS), compute_wording_digest(SERVERS)])

@@ -39,7 +39,7 @@ class Machine:
         return float(times.user + times.system)
 
     def read_usage(self) -> dict[str, float]:
-        """Return metrics by the names of prove/metrics; those of a GPU only where torch has one."""
+        """Return metrics by the names of monitoring/metrics; those of a GPU only where torch has one."""
         now, busy = time.perf_counter(), self.cpu_seconds()
         cores = (busy - self.busy) / max(1e-9, now - self.marked)
         self.marked, self.busy = now, busy

@@ -1,6 +1,6 @@
 """Metrics of a batch of rollouts: reward, components, failures, lengths, tools.
 
-Names, units and formulas are in prove/metrics.
+Names, units and formulas are in monitoring/metrics.
 """
 
 from __future__ import annotations

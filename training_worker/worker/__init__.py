@@ -1,1 +1,1 @@
-"""The worker process: Celery app, heartbeats, the order of waiting jobs and the worker's own description."""
+"""The worker process: Celery app, heartbeats, the order of waiting jobs, logs, and the info on the worker itself."""

@@ -35,7 +35,7 @@ class Outcome:
 
     `told` is the content digest in the file's last line, `same` whether it matches the imported content; None without
     such a line. `other_code` counts examples that replay but were made with other server code. `contamination` says
-    what is held out because a benchmark contains it (benchmarks/contamination.py).
+    what is held out because a benchmark contains it (evaluation/contamination.py).
     """
 
     rows: int = 0

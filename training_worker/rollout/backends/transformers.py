@@ -193,7 +193,7 @@ class TransformersBackend:
 def generation_mode(model: PreTrainedModel) -> Iterator[None]:
     """Disable dropout, and memory savings of training that would disable the cache.
 
-    On a GPU, disable cuDNN's attention too (see device.py): each token makes another length.
+    On a GPU, disable cuDNN's attention too (see training/device.py): each token makes another length.
     """
     was, planned = model.training, torch.backends.cuda.cudnn_sdp_enabled()
     model.eval()
