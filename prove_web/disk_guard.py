@@ -9,24 +9,24 @@ from pathlib import Path
 from django.conf import settings
 
 from training_worker.core import disk_quota
-from training_worker.core.disk_quota import NoRoom
+from training_worker.core.disk_quota import NoDiskSpace
 
 
-def room_for(what: str, size: int = 0) -> None:
-    """Raise NoRoom if these bytes in the data folder would use up the reserve of its disk."""
-    disk_quota.room_for(what, size, Path(settings.PROVE_DATA), settings.FREE_GB)
+def require_disk_space(what: str, size: int = 0) -> None:
+    """Raise NoDiskSpace if these bytes in the data folder would use up the reserve of its disk."""
+    disk_quota.require_disk_space(what, size, Path(settings.PROVE_DATA), settings.FREE_GB)
 
 
-def room() -> int:
+def get_writable_bytes() -> int:
     """Return the bytes that may be written before only the reserve of the disk is left."""
     return max(0, int(disk_quota.get_free_bytes(Path(settings.PROVE_DATA)) - settings.FREE_GB * disk_quota.GB))
 
 
-def low() -> bool:
-    """Return whether there is no room for anything."""
+def is_disk_low() -> bool:
+    """Return whether only the reserve of the disk is left."""
     try:
-        room_for("it")
-    except NoRoom:
+        require_disk_space("it")
+    except NoDiskSpace:
         return True
     return False
 

@@ -1,4 +1,4 @@
-"""The import arrows between the rooms: the contracts of pyproject.toml, and what each room may take from outside."""
+"""The import arrows between the packages: the contracts of pyproject.toml, and what each may take from outside."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("mcp_servers", "training_worker", "prove_web")
+PACKAGES = ("mcp_servers", "training_worker", "prove_web")
 
 TORCH = {
     *{"torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors"},
@@ -131,7 +131,7 @@ LATE = {
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph(*ROOMS, include_external_packages=True, cache_dir=None)
+    return grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
 
 
 def test_the_contracts_hold() -> None:
@@ -144,9 +144,9 @@ def test_each_room_takes_from_outside_only_what_it_may(graph: grimp.ImportGraph)
     taken = {
         (module, outside)
         for module in graph.modules
-        if module.split(".")[0] in ROOMS
+        if module.split(".")[0] in PACKAGES
         for imported in graph.find_modules_directly_imported_by(module)
-        if (outside := imported.split(".")[0]) not in {*ROOMS, *sys.stdlib_module_names}
+        if (outside := imported.split(".")[0]) not in {*PACKAGES, *sys.stdlib_module_names}
     }
     assert taken, "the graph must know the packages from outside, or this test sees nothing"
     assert sorted(one for one in taken if one[1] not in allowance(one[0])) == []
@@ -172,4 +172,4 @@ def test_a_program_starts_without_what_only_some_of_its_work_needs(begun: str) -
 
 
 def allowance(module: str) -> set[str]:
-    return OUTSIDE[max((room for room in OUTSIDE if f"{module}.".startswith(f"{room}.")), key=len)]
+    return OUTSIDE[max((package for package in OUTSIDE if f"{module}.".startswith(f"{package}.")), key=len)]

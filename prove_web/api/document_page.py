@@ -15,5 +15,5 @@ from .openapi_docs import group_operations
 @signed_in
 @require_safe
 def documents(request: HttpRequest) -> HttpResponse:
-    rooms = group_operations(document(), request.build_absolute_uri("/").rstrip("/"))
-    return render(request, "api/documents.html", {"rooms": rooms})
+    sections = group_operations(document(), request.build_absolute_uri("/").rstrip("/"))
+    return render(request, "api/documents.html", {"sections": sections})

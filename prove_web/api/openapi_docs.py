@@ -45,7 +45,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Room:
+class Section:
     name: str
     operations: tuple[Operation, ...]
 
@@ -54,7 +54,7 @@ class Room:
         return self.name.lower().replace(" ", "-")
 
 
-def group_operations(document: Mapping[str, Any], site: str) -> list[Room]:
+def group_operations(document: Mapping[str, Any], site: str) -> list[Section]:
     """Return all operations by group, in the order of the document."""
     found: dict[str, list[Operation]] = {}
     schemas = document["components"]["schemas"]
@@ -62,7 +62,7 @@ def group_operations(document: Mapping[str, Any], site: str) -> list[Room]:
         for method, fields in methods.items():
             name = fields.get("tags", ["Other"])[0]
             found.setdefault(name, []).append(operation(path, method.upper(), fields, schemas, site))
-    return [Room(name, tuple(operations)) for name, operations in found.items()]
+    return [Section(name, tuple(operations)) for name, operations in found.items()]
 
 
 def operation(path: str, method: str, spec: Mapping[str, Any], schemas: Schema, site: str) -> Operation:

@@ -20,7 +20,7 @@ class Scale:
     """A linear scale from values to 0..100 that contains zero and all values, with a margin."""
 
     start: float
-    room: float
+    width: float
 
     @classmethod
     def from_values(cls, values: Iterable[float]) -> Scale:
@@ -30,7 +30,7 @@ class Scale:
         return cls(low - spread * MARGIN, spread * (1 + 2 * MARGIN))
 
     def x(self, value: float) -> float:
-        return round(100 * (value - self.start) / self.room, 2)
+        return round(100 * (value - self.start) / self.width, 2)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.disk_guard import NoRoom
+from prove_web.disk_guard import NoDiskSpace
 
 from .checkpoints import Checkpoint
 from .detail import build_zip_response, checkpoint_of, run_of
@@ -27,7 +27,7 @@ def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
     try:
         if not start_export(Export(found.job, step, bool(request.POST.get("merged")))):
             messages.error(request, "Export not started: the message broker does not respond. Try again in a moment.")
-    except NoRoom as why:
+    except NoDiskSpace as why:
         messages.error(request, str(why))
     return redirect(f"{reverse('run', args=[*request.project.path, run])}#checkpoints")
 

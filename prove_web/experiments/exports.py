@@ -18,7 +18,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from prove_web.disk_guard import NoRoom, room_for, size_of
+from prove_web.disk_guard import NoDiskSpace, require_disk_space, size_of
 from prove_web.live.error_text import fault
 from prove_web.live.message_broker import enqueue_task
 from prove_web.live.models import FILES, Job
@@ -92,11 +92,11 @@ def is_adapter(checkpoint: Checkpoint) -> bool:
 def start_export(export: Export) -> bool:
     """Start the export unless it exists or is running; it replaces the previous export.
 
-    Returns False when the broker does not respond. Raises NoRoom.
+    Returns False when the broker does not respond. Raises NoDiskSpace.
     """
     if export.ready or export.at_work:
         return True
-    room_for(f"the export of checkpoint {export.step}", size(export) - size_of([exports(export.job)]))
+    require_disk_space(f"the export of checkpoint {export.step}", size(export) - size_of([exports(export.job)]))
     shutil.rmtree(exports(export.job), ignore_errors=True)
     exports(export.job).mkdir(parents=True)
     export.working.touch()
@@ -116,10 +116,10 @@ def size(export: Export) -> int:
 def make(export: Export) -> None:
     """Run the export in the task, and store the error if it fails."""
     try:
-        room_for(f"the export of checkpoint {export.step}", size(export))
+        require_disk_space(f"the export of checkpoint {export.step}", size(export))
         if why := attempt(export):
             export.failed.write_text(why, "utf-8")
-    except NoRoom as why:
+    except NoDiskSpace as why:
         export.failed.write_text(str(why)[:MOST], "utf-8")
     except Exception as error:
         log.exception("The export of %s failed", export.folder)

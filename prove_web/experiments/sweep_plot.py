@@ -62,8 +62,8 @@ def plot(title: str, members: Sequence[MemberResult]) -> Plot:
     start = sum(member.before for member in members) / len(members)
     rewards = [*(member.after for member in members), start]
     low, high = min(rewards), max(rewards)
-    room = (high - low) * MARGIN or 0.05
-    low, high = low - room, high + room
+    margin = (high - low) * MARGIN or 0.05
+    low, high = low - margin, high + margin
 
     def y(reward: float) -> float:
         return round(HEIGHT - BOTTOM - (reward - low) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
@@ -73,7 +73,7 @@ def plot(title: str, members: Sequence[MemberResult]) -> Plot:
         Dot(places[one.value], y(one.after), one.number, f"{one.value}: {one.after:.3f}", one.best) for one in members
     ]
     across = [Tick(at, cut(value)) for value, at in select_ticks(places)]
-    up = [Tick(y(value), f"{value:.2f}") for value in (low + room, (low + high) / 2, high - room)]
+    up = [Tick(y(value), f"{value:.2f}") for value in (low + margin, (low + high) / 2, high - margin)]
     return Plot(title, dots, across, up, y(start))
 
 

@@ -19,7 +19,7 @@ from .coefficients import Estimate, interpret_coefficient
 from .confusion import cells, confusion, find_disputed_units, rank_reviewers_by_agreement
 from .label_matrix import Answers, collect_answers
 from .models import Queue
-from .plot import Box, Plot, room
+from .plot import Box, Plot, widen
 from .visible_labels import get_visible_items
 
 STATISTICS = {
@@ -132,7 +132,7 @@ def course(periods: Sequence[Period]) -> Plot | None:
     if len(known) < 2:
         return None
     ends = [end for _, each in known for one in (each.figures.ac1, each.figures.percent) for end in ends_of(one)]
-    box = Box((0, len(periods) - 1), room(ends, (0.0, 1.0)))
+    box = Box((0, len(periods) - 1), widen(ends, (0.0, 1.0)))
     lines = []
     for name, title in (("percent", "Percent"), ("ac1", "AC1")):
         points = [(place, one) for place, each in known if (one := getattr(each.figures, name))]

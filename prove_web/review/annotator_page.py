@@ -20,7 +20,7 @@ from .agreement import ENOUGH
 from .agreement_page import queue_of
 from .blinding import Blind
 from .models import Queue
-from .plot import Box, Plot, room
+from .plot import Box, Plot, widen
 from .reward_agreement import PARTS, Annotator, Cut, JudgedTrajectory, annotator, cut, list_judged_trajectories
 from .reward_conflicts import disagreements
 from .reward_conflicts import queue_of as make_queue
@@ -100,13 +100,13 @@ def compute_threshold_agreement(units: Sequence[JudgedTrajectory], part: str, th
 def pictures(found: Annotator, threshold: float) -> dict[str, Plot]:
     """Return the plots of the threshold sweep and the ROC curve."""
     places = [one.threshold for one in found.cuts]
-    low, high = room(places, (places[0], places[0] + 0.01))
+    low, high = widen(places, (places[0], places[0] + 0.01))
     curves = {
         "Percent": [(one.threshold, one.percent.value) for one in found.cuts],
         "AC1": [(one.threshold, one.ac1.value) for one in found.cuts],
         "Alpha": [(one.threshold, one.alpha.value) for one in found.cuts if one.alpha],
     }
-    box = Box((low, high), room([y for line in curves.values() for _, y in line], (0.0, 1.0)))
+    box = Box((low, high), widen([y for line in curves.values() for _, y in line], (0.0, 1.0)))
     mark = box.scale_x(threshold) if low <= threshold <= high else None
     lines = [box.line(name, points) for name, points in curves.items()]
     sweep = Plot("Agreement by threshold", lines, box.ticks_across(), box.ticks_up(), mark)

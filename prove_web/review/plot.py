@@ -74,6 +74,6 @@ def compute_tick_values(span: Span) -> list[float]:
     return [low + (high - low) * step / (TICKS - 1) for step in range(TICKS)]
 
 
-def room(values: Sequence[float], least: Span) -> Span:
+def widen(values: Sequence[float], least: Span) -> Span:
     """Return the range of the values, extended to at least `least`."""
     return min([*values, least[0]]), max([*values, least[1]])

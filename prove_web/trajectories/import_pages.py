@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.disk_guard import NoRoom
+from prove_web.disk_guard import NoDiskSpace
 from training_worker.datasets.importers.archive import MOST_PACKED
 
 from . import uploads
@@ -35,7 +35,7 @@ def import_new(request: Any) -> HttpResponse:
         upload = uploads.begin(request.project, name, int(size))
         if sent:
             upload.add(0, sent.chunks())
-    except (NotTaken, NoRoom, OSError) as error:
+    except (NotTaken, NoDiskSpace, OSError) as error:
         why = describe_error(error)
         if "size" in request.POST:
             return JsonResponse({"error": why}, status=422)
@@ -60,7 +60,7 @@ def import_piece(request: Any, upload: Any) -> HttpResponse:
         return JsonResponse({"error": error, "received": found.received}, status=400)
     try:
         received = found.add(int(at), iter(lambda: request.read(1 << 16), b""))
-    except (NotTaken, NoRoom, OSError) as error:
+    except (NotTaken, NoDiskSpace, OSError) as error:
         return JsonResponse({"error": describe_error(error), "received": found.received}, status=422)
     return JsonResponse({"received": received})
 

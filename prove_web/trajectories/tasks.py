@@ -14,7 +14,7 @@ from django.db import DatabaseError, close_old_connections, connection, transact
 
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
-from prove_web.disk_guard import NoRoom, room_for
+from prove_web.disk_guard import NoDiskSpace, require_disk_space
 from prove_web.live.error_text import fault
 from prove_web.live.ingest import record
 from prove_web.live.message_broker import broker
@@ -58,12 +58,12 @@ class JobReporter:
             console.write(self.job.folder, line, level)
 
     def progress(self, done: int, total: int, line: str) -> None:
-        """Record progress. Raises JobStopped and NoRoom."""
+        """Record progress. Raises JobStopped and NoDiskSpace."""
         at = time.monotonic()
         left = self.pace.estimate_seconds_left(done, total, line, at)
         if at - self.reported_at >= OFTEN:
             self.reported_at = at
-            room_for("a dataset")
+            require_disk_space("a dataset")
             self("progress", done=done, total=total, line=line, seconds_left=left)
 
 
@@ -154,7 +154,7 @@ def work(job: Job, worker: str = "files-worker") -> None:
         over = {"state": State.DONE, "error": "", "result": result}
     except JobStopped:
         over = {"state": State.STOPPED, "error": "", "result": {}}
-    except (InvalidDataset, NoRollouts, NoRoom, UnreadableData) as why:
+    except (InvalidDataset, NoRollouts, NoDiskSpace, UnreadableData) as why:
         over = {"state": State.FAILED, "error": str(why), "result": {}}
     except OSError as error:
         text = f"{error.filename or 'The data folder'}: {error.strerror}. Free space or fix the cause, then resume."

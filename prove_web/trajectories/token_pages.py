@@ -29,7 +29,7 @@ WARM = "warm"
 PATIENCE = 180.0  # seconds
 AT_ONCE = 2  # child processes, each of which takes a second or two of a core and some hundred megabytes
 MAX_TOKENS = 20_000  # tokens
-room = BoundedSemaphore(AT_ONCE)
+free_slots = BoundedSemaphore(AT_ONCE)
 
 
 class NotSpelled(Exception):
@@ -94,7 +94,7 @@ def serialize_prompt(example: Example, rollout: Rollout) -> str:
 def tokenize_trajectory(folder: str, question: str) -> TokenizedTrajectory:
     """Tokenize in a child process, because the site itself loads no model library. Raises NotSpelled."""
     command = [sys.executable, "-m", "training_worker.audit.tokenize_cli", folder]
-    if not room.acquire(timeout=PATIENCE):
+    if not free_slots.acquire(timeout=PATIENCE):
         raise NotSpelled("The tokenizer is busy. Try again in a moment.")
     try:
         done = subprocess.run(
@@ -103,7 +103,7 @@ def tokenize_trajectory(folder: str, question: str) -> TokenizedTrajectory:
     except subprocess.TimeoutExpired:
         raise NotSpelled(f"The tokenizer did not finish within {PATIENCE:.0f} seconds.") from None
     finally:
-        room.release()
+        free_slots.release()
     if done.returncode:
         raise NotSpelled(reason(done.stderr))
     return TokenizedTrajectory(tuple((str(text), bool(mine)) for text, mine in json.loads(done.stdout)))

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from prove_web.accounts.models import Project
-from prove_web.disk_guard import room, room_for
+from prove_web.disk_guard import get_writable_bytes, require_disk_space
 from training_worker.datasets.importers.archive import MOST_PACKED
 
 PIECE = 4 << 20  # bytes per chunk
@@ -55,9 +55,9 @@ class Upload:
         return self.received == self.size
 
     def add(self, at: int, pieces: Iterable[bytes]) -> int:
-        """Append the chunk at the current end. Return the bytes received. Raises NotTaken, NoRoom and OSError."""
+        """Append the chunk at the current end. Return the bytes received. Raises NotTaken, NoDiskSpace and OSError."""
         received = self.received
-        room_for(f"“{self.name}”", self.size - received)
+        require_disk_space(f"“{self.name}”", self.size - received)
         if at != received:
             raise NotTaken(f"{received:,} bytes were received; continue from there.")
         try:
@@ -81,7 +81,7 @@ def root() -> Path:
 
 
 def begin(project: Project, name: str, size: int) -> Upload:
-    """Reserve room for a file before any of its bytes is sent. Raises NotTaken, NoRoom and OSError."""
+    """Reserve room for a file before any of its bytes is sent. Raises NotTaken, NoDiskSpace and OSError."""
     if size < 1:
         raise NotTaken("The file is empty. Choose another.")
     if size > MOST_PACKED:
@@ -94,7 +94,7 @@ def begin(project: Project, name: str, size: int) -> Upload:
             f"This project has {MOST_UPLOADS:,} pending uploads, the maximum. Import them, or wait: each is removed "
             "one day after it was started."
         )
-    room_for(f"“{Path(name).name[:120]}” and its dataset", 2 * size + count_reserved_bytes(project))
+    require_disk_space(f"“{Path(name).name[:120]}” and its dataset", 2 * size + count_reserved_bytes(project))
     made = Upload(str(uuid.uuid4()), project.pk, Path(name.replace("\0", "")).name[:120] or "file", size)
     made.folder.mkdir(parents=True)
     made.content.touch()
@@ -116,7 +116,7 @@ def count_reserved_bytes(project: Project) -> int:
         if age(one.folder / ABOUT) <= HELD_SECONDS:
             held = 2 * one.size - received_of(one)
             own, others = (own + held, others) if one.project == project.pk else (own, others + held)
-    return own + min(others, room() // 2)
+    return own + min(others, get_writable_bytes() // 2)
 
 
 def age(path: Path) -> float:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from prove_web.disk_guard import NoRoom, room_for, size_of
+from prove_web.disk_guard import NoDiskSpace, require_disk_space, size_of
 from prove_web.live.jobs import finish, lock_job, publish_job_update
 from prove_web.live.models import AT_WORK, Job, State
 
@@ -60,8 +60,8 @@ tally = Tally()
 def admit(job: Job, enrolment: Enrolment, size: int) -> None:
     """Admit an upload of `size` bytes. Raises DiskFull, or Full after failing the job."""
     try:
-        room_for("what a machine sends", size)
-    except NoRoom as error:
+        require_disk_space("what a machine sends", size)
+    except NoDiskSpace as error:
         raise DiskFull(f"{error} The machine retries once there is room.") from None
     most = (settings.JOB_GB * GB, settings.MACHINE_GB * GB)
     if tally.exceeds_limit(f"job {job.pk}", size, most[0], lambda: size_of([job.folder])):

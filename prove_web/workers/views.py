@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.disk_guard import low
+from prove_web.disk_guard import is_disk_low
 from prove_web.live.models import Job
 from prove_web.live.priority import move
 from prove_web.live.views import redirect_back_or_job
@@ -101,7 +101,7 @@ def build_workers_context(request: ProjectRequest, form: EnrolForm) -> dict[str,
         "heard": {worker.name for worker in found or [] if worker.alive},
         "draining": list_draining_workers(),
         "form": form,
-        "disk_low": settings.FREE_GB if low() else 0,
+        "disk_low": settings.FREE_GB if is_disk_low() else 0,
     }
 
 

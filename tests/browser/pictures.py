@@ -25,7 +25,7 @@ QUALITY = 72  # of WebP
 
 
 LIST = Path(__file__).with_name("pictures.toml")
-ROOMS = tomllib.loads(LIST.read_text("utf-8"))["room"]
+SECTIONS = tomllib.loads(LIST.read_text("utf-8"))["section"]
 Picture = dict[str, str]  # name of the file, path in the project, title, and what one does there
 
 FURNISHED = """
@@ -112,8 +112,8 @@ def evaluate(site: Site, page: Page) -> None:
 
 
 def take(page: Page, names: dict[str, str]) -> None:
-    for room in ROOMS:
-        for picture in room["pictures"]:
+    for section in SECTIONS:
+        for picture in section["pictures"]:
             page.goto(HERE + picture["path"].format(**names))
             keep(page, picture)
 
@@ -128,9 +128,9 @@ def tour() -> str:
     """docs/pages.md."""
     lines = ["# All pages", "", "A tour of the site, with pictures of a new site and its demo.", ""]
     lines += ["`make pictures` updates them.", ""]
-    for room in ROOMS:
-        lines += [f"## {room['title']}", ""]
-        for one in room["pictures"]:
+    for section in SECTIONS:
+        lines += [f"## {section['title']}", ""]
+        for one in section["pictures"]:
             picture = f"![{one['title']}](images/pages/{one['name']}.webp)"
             lines += [f"### {one['title']}", "", one["says"], "", picture, ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -218,8 +218,8 @@ def test_events_are_followed_until_the_job_has_ended(connect: Callable[..., Stud
 def test_every_operation_of_the_site_is_reached_by_a_method_or_by_its_address() -> None:
     client = Path(sys.modules["training_worker.client"].__file__).parent
     source = "".join(file.read_text("utf-8") for file in client.glob("*.py"))
-    rooms = {path.split("/")[5].split("{")[0] for path in document()["paths"] if path.count("/") > 4}
-    assert {room for room in rooms if f"/{room}" not in source} == set()
+    resources = {path.split("/")[5].split("{")[0] for path in document()["paths"] if path.count("/") > 4}
+    assert {resource for resource in resources if f"/{resource}" not in source} == set()
 
 
 def test_it_needs_neither_django_nor_torch() -> None:

@@ -233,6 +233,6 @@ class TestClient:
 
 
 def test_the_page_of_the_api_shows_how_a_piece_is_sent() -> None:
-    rooms = group_operations(document(), "https://studio.example.org")
-    [piece] = [one for room in rooms for one in room.operations if one.name == "send_piece"]
+    sections = group_operations(document(), "https://studio.example.org")
+    [piece] = [one for section in sections for one in section.operations if one.name == "send_piece"]
     assert piece.example.startswith("curl -X PUT ") and piece.example.endswith("--data-binary @piece")

@@ -55,16 +55,21 @@ def test_every_operation_says_what_it_does_and_what_it_answers() -> None:
         assert operation.name in exports or answers[0]["content"], operation.name
 
 
-@pytest.mark.parametrize("room", ["runs", "sessions", "jobs", "datasets", "trajectories", "evaluations", "review"])
+@pytest.mark.parametrize("resource", ["runs", "sessions", "jobs", "datasets", "trajectories", "evaluations", "review"])
 def test_a_longer_list_takes_no_more_queries(
-    room: str, mary: User, project: Project, settings: LazySettings, tmp_path: Path, as_user: Callable[[User], Client]
+    resource: str,
+    mary: User,
+    project: Project,
+    settings: LazySettings,
+    tmp_path: Path,
+    as_user: Callable[[User], Client],
 ) -> None:
     settings.PROVE_DATA, client = tmp_path, as_user(mary)
     furnish(project, mary)
 
     def cost() -> tuple[int, int]:
         with CaptureQueriesContext(connection) as queries:
-            items = client.get(f"/api/v1/acme/demo/{room}").json()["items"]
+            items = client.get(f"/api/v1/acme/demo/{resource}").json()["items"]
         return len(items), len(queries)
 
     client.get("/api/v1/me")

@@ -25,7 +25,7 @@ from prove_web.operations.backups.create_backup import backup, leave_room
 from prove_web.trajectories import uploads
 from prove_web.trajectories.tasks import work
 from prove_web.trajectories.versions import keep_chosen
-from training_worker.core.disk_quota import GB, NoRoom, get_reserved_gb, room_for
+from training_worker.core.disk_quota import GB, NoDiskSpace, get_reserved_gb, require_disk_space
 from training_worker.jobs.failure import explain
 from training_worker.jobs.job_context import EventLog
 from training_worker.jobs.spool import SpoolWriter
@@ -60,8 +60,8 @@ def test_a_file_is_refused_exactly_if_it_would_use_the_reserve(free: int, size: 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("shutil.disk_usage", lambda folder: Usage(10**14, 0, free))
         try:
-            room_for("it", size, Path("/not/there/yet"), reserved)
-        except NoRoom as why:
+            require_disk_space("it", size, Path("/not/there/yet"), reserved)
+        except NoDiskSpace as why:
             assert free - size < reserved * GB
             texts = ("Not enough disk space for it", "are free", "reserved for the site", "Delete")
             assert all(text in str(why) for text in texts)
@@ -79,7 +79,7 @@ def test_imports_that_were_promised_room_have_it(project: Project, data: Path, d
     disk(2 * GB + 1000)
     first = uploads.begin(project, "first.csv", 300)
     uploads.begin(project, "second.csv", 200)
-    with pytest.raises(NoRoom, match=r"“third\.csv”"):
+    with pytest.raises(NoDiskSpace, match=r"“third\.csv”"):
         uploads.begin(project, "third.csv", 1)
     assert len(list(uploads.root().iterdir())) == 2
     first.forget()
@@ -145,7 +145,7 @@ def test_a_job_of_a_worker_ends_with_a_reason_where_the_disk_runs_low(tmp_path: 
     tell = EventLog(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
     tell.progress(1, 2, "on its way")
     disk(GB)
-    with pytest.raises(NoRoom) as why:
+    with pytest.raises(NoDiskSpace) as why:
         tell.progress(2, 2, "on its way")
     said = explain(why.value, tmp_path)
     assert "1.0 GB are free" in said and "resume: finished work is kept" in said
@@ -172,10 +172,10 @@ def test_what_one_project_announces_leaves_half_of_the_room_to_the_others(
     disk(2 * GB + 1000)
     other = Project.objects.create(organisation=project.organisation, slug="two", name="Two")
     uploads.begin(other, "all of it", 499)
-    with pytest.raises(NoRoom):
+    with pytest.raises(NoDiskSpace):
         uploads.begin(other, "and more", 2)
     assert uploads.begin(project, "mine", 250).size == 250
-    with pytest.raises(NoRoom):
+    with pytest.raises(NoDiskSpace):
         uploads.begin(project, "more than the other half", 1)
 
 

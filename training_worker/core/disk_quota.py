@@ -15,7 +15,7 @@ GB = 10**9  # bytes
 DO = "Delete unused runs and datasets, or ask the site administrator to free disk space (PROVE_FREE_GB)."
 
 
-class NoRoom(Exception):
+class NoDiskSpace(Exception):
     """A write that does not fit; the message says what is free, what it needs and what to do."""
 
 
@@ -33,12 +33,12 @@ def get_free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def room_for(what: str, size: int, folder: Path, reserve: float) -> None:
-    """Raise NoRoom if `size` bytes in this folder would leave less than `reserve` gigabytes of its disk."""
+def require_disk_space(what: str, size: int, folder: Path, reserve: float) -> None:
+    """Raise NoDiskSpace if `size` bytes in this folder would leave less than `reserve` gigabytes of its disk."""
     left = get_free_bytes(folder)
     if left - size < reserve * GB:
         needs = f"it needs about {amount(size)}, and " if size else ""
-        raise NoRoom(
+        raise NoDiskSpace(
             f"Not enough disk space for {what}: {amount(left)} are free where its files are stored, {needs}"
             f"{amount(reserve * GB)} are reserved for the site itself. {DO}"
         )

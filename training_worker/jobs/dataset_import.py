@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..core.disk_quota import get_reserved_gb, room_for
+from ..core.disk_quota import get_reserved_gb, require_disk_space
 from ..core.trajectory import UnreadableData, file_digest
 from ..datasets.export.publish import publish
 from ..datasets.importers.archive import plain_files
@@ -44,9 +44,11 @@ def work(spec: Mapping[str, Any], folder: Path, tell: EventLog) -> Result:
     )
     try:
         packed = upload.stat().st_size
-        room_for("the rows of this file", packed, folder, get_reserved_gb())
+        require_disk_space("the rows of this file", packed, folder, get_reserved_gb())
         files = plain_files(upload, folder / PLAIN, poll=lambda: tell.progress(0, 0, "unpacking the file"))
-        room_for("the rows of this file", sum(file.stat().st_size for file in files), folder, get_reserved_gb())
+        require_disk_space(
+            "the rows of this file", sum(file.stat().st_size for file in files), folder, get_reserved_gb()
+        )
         screen = Screen.of_installed(folder.absolute().parents[1] / BENCHMARKS)
         importing = DatasetImporter(
             folder, options, make_progress_callback(tell, sum(file.stat().st_size for file in files)), screen

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("mcp_servers", "training_worker")  # packages whose code determines a run
+CODE = ("mcp_servers", "training_worker")  # packages whose code determines a run
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "vllm")
 DIGEST = 8  # bytes
 
@@ -18,7 +18,7 @@ DIGEST = 8  # bytes
 def environment() -> dict[str, str | int]:
     """Return `code` (see code_digest), `python`, `system`, `cores`, and the version of each installed package."""
     return {
-        "code": code_digest(ROOT, ROOMS),
+        "code": code_digest(ROOT, CODE),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -34,11 +34,11 @@ def get_package_version(package: str) -> str:
         return ""
 
 
-def code_digest(root: Path, rooms: Iterable[str]) -> str:
+def code_digest(root: Path, packages: Iterable[str]) -> str:
     """Return a digest of the Python code in these packages; any changed byte or renamed file changes it."""
     digest = blake2b(digest_size=DIGEST)
-    for room in rooms:
-        for path in sorted((root / room).rglob("*.py")):
+    for package in packages:
+        for path in sorted((root / package).rglob("*.py")):
             name, text = path.relative_to(root).as_posix().encode(), path.read_bytes()
             digest.update(b"%d:%b%d:%b" % (len(name), name, len(text), text))
     return digest.hexdigest()

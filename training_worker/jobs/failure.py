@@ -8,7 +8,7 @@ import signal
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from ..core.disk_quota import NoRoom
+from ..core.disk_quota import NoDiskSpace
 from ..core.stage_cache import StageFailed
 from ..core.trajectory import UnreadableData
 from .job_context import JobRefusedError
@@ -29,7 +29,7 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 def explain(error: BaseException | None, folder: Path) -> str:
     """Explain an error in a sentence; "" if there is no error and the disk has space. Raises nothing."""
     match error:
-        case NoRoom():
+        case NoDiskSpace():
             return f"{error} Then resume: finished work is kept."
         case JobRefusedError() | UnreadableData() | StageFailed():  # a StaleExample among them
             return str(error)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.disk_quota import get_reserved_gb, room_for
+from ..core.disk_quota import get_reserved_gb, require_disk_space
 from ..core.events import Kind
 from ..training.stop_signal import Stop
 from .console import Report
@@ -49,12 +49,12 @@ class EventLog:
             log.log(logging.ERROR if data.get("state") == "failed" else logging.INFO, "%s", line)
 
     def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
-        """Report progress, if a report is due or all is done; a total of 0 is unknown. Raises JobStopped, NoRoom."""
+        """Report progress if a report is due or all is done; the total 0 is unknown. Raises JobStopped, NoDiskSpace."""
         if self.stop.requested:
             raise JobStopped
         at, complete = self.clock(), done >= total > 0
         if at - self.reported_at >= OFTEN or (complete and (done, line) != self.reached):
-            room_for("what this job writes", 0, self.spool.path.parent, get_reserved_gb())
+            require_disk_space("what this job writes", 0, self.spool.path.parent, get_reserved_gb())
             self.reported_at, self.reached = at, (done, line) if complete else self.reached
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 

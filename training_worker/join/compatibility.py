@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ..jobs.environment import ROOMS, ROOT, code_digest
+from ..jobs.environment import CODE, ROOT, code_digest
 
 PINS = ("torch", "transformers", "trl", "peft", "accelerate", "pyarrow")
 DIFFERS = "This machine's versions differ from the site's: {}. Install the same versions on both and join again."
@@ -22,7 +22,7 @@ def versions() -> dict[str, str]:
 
     The result of the first call is cached, because the code on disk may change while this process runs.
     """
-    return {"code": code_digest(ROOT, ROOMS), **{name: get_package_version(name) for name in PINS}}
+    return {"code": code_digest(ROOT, CODE), **{name: get_package_version(name) for name in PINS}}
 
 
 def measure_clock_skew(theirs: str) -> float:

@@ -8,7 +8,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.disk_guard import NoRoom, room_for
+from prove_web.disk_guard import NoDiskSpace, require_disk_space
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
 from training_worker.core.trajectory import End, ExecutedCall, Message, ToolCall
@@ -86,8 +86,8 @@ class StoredRollouts(Schema):
 def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollouts) -> Any:
     """Log the rollouts of an external run: replaces a step's groups from `first` on."""
     try:
-        room_for("rollouts")
-    except NoRoom as why:
+        require_disk_space("rollouts")
+    except NoDiskSpace as why:
         raise ApiError(507, str(why), request.path, "Send them again once there is free disk space.") from None
     groups = [
         ExternalGroup(prompt=build_messages(one.prompt, "user"), name=one.name, attempts=attempts(one))

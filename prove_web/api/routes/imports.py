@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.disk_guard import NoRoom
+from prove_web.disk_guard import NoDiskSpace
 from prove_web.trajectories import uploads
 from prove_web.trajectories.import_pages import describe_error as why_not
 from prove_web.trajectories.import_preview import COLUMN, Import, Sample, preview_rows, sample
@@ -106,7 +106,7 @@ def begin_import(request: Any, body: FileIn) -> Any:
     """Start an upload; send the bytes in chunks. Uploads expire after a day."""
     try:
         return uploads.begin(request.project, body.name, body.size)
-    except (NotTaken, NoRoom, OSError) as why:
+    except (NotTaken, NoDiskSpace, OSError) as why:
         raise ApiError(422, why_not(why), "body.size", "Choose another file, or split it.") from None
 
 
@@ -136,7 +136,7 @@ def send_piece(
         raise ApiError(409, text, "query.at", f"Continue at {found.received}.")
     try:
         found.add(at, iter(lambda: request.read(1 << 16), b""))
-    except (NotTaken, NoRoom, OSError) as why:
+    except (NotTaken, NoDiskSpace, OSError) as why:
         raise ApiError(422, why_not(why), "body", "Read the upload state and continue from there.") from None
     return found
 

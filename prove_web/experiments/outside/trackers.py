@@ -36,8 +36,8 @@ ENDS = {state.value: state for state in (State.DONE, State.FAILED, State.STOPPED
 
 def read_runs(format: str, path: Path, largest: int = LARGEST_ANSWER) -> list[TrackedRun]:
     """Read the runs from a tracker's files. Raises InvalidRunData."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer, tempfile.TemporaryDirectory() as room:
-        child(["read", format, str(path), room], stdout=answer)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer, tempfile.TemporaryDirectory() as folder:
+        child(["read", format, str(path), folder], stdout=answer)
         if answer.tell() > largest:
             raise InvalidRunData("The runs are too large to be read together. Remove some.", "file")
         answer.seek(0)

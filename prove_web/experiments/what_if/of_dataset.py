@@ -76,15 +76,15 @@ class DatasetSource(Source):
     def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> RescoringResult:
         """Score batch by batch; a changing trace weight has its initial value."""
         rows = self.load_rows(most)
-        totals, stale, anew, done = dict[str, float](), 0, 0, 0
-        while done < len(rows) and (at_once is None or anew < at_once):
+        totals, stale, scored_now, done = dict[str, float](), 0, 0, 0
+        while done < len(rows) and (at_once is None or scored_now < at_once):
             names = tuple(row.example for row in rows[done : done + PIECE])
             before = totals_of.cache_info().misses
             found, old = totals_of(self.dataset.job_id, names, config.interpolate_tau(0))
-            anew += len(names) if totals_of.cache_info().misses > before else 0
+            scored_now += len(names) if totals_of.cache_info().misses > before else 0
             totals, stale, done = totals | found, stale + old, done + len(names)
         after = {row.place: totals[row.place[1]] for row in rows[:done] if row.place[1] in totals}
-        return RescoringResult(Lot.from_rows(rows[:done]), after, stale, left=len(rows) - done, anew=anew)
+        return RescoringResult(Lot.from_rows(rows[:done]), after, stale, left=len(rows) - done, scored_now=scored_now)
 
     def places(self, trajectories: QuerySet) -> frozenset[Place]:
         here = self.dataset.trajectories.filter(pk__in=trajectories).values_list("example", flat=True)

@@ -78,20 +78,20 @@ class RunSource(Source):
         files = tuple(self.files(most))
         after: dict[tuple[int, int | str], float] = {}
         limit = max(1, int(self.run.config.get("max_steps", DEFAULTS["max_steps"])))
-        anew, scored = 0, list[File]()
+        scored_now, scored = 0, list[File]()
         for step, file, stamp in files:
-            if at_once is not None and anew >= at_once:
+            if at_once is not None and scored_now >= at_once:
                 break
             before = totals_in.cache_info().misses
             totals = totals_in(self.run, step, file, stamp, config.interpolate_tau((step - 1) / limit))
-            anew += len(totals) if totals_in.cache_info().misses > before else 0
+            scored_now += len(totals) if totals_in.cache_info().misses > before else 0
             scored.append((step, file, stamp))
             after |= {(step, index): total for index, total in enumerate(totals, 1) if total is not None}
         size = self.run.dataset.trajectories.count()
         lot = lot_of(self.run, files, size)
         done = {step for step, *_ in scored}
         some = Lot.from_rows([row for row in lot.rows if row.place[0] in done]) if len(scored) < len(files) else lot
-        return RescoringResult(some, after, left=len(lot.rows) - len(some.rows), anew=anew)
+        return RescoringResult(some, after, left=len(lot.rows) - len(some.rows), scored_now=scored_now)
 
     def places(self, trajectories: QuerySet) -> frozenset[tuple[int, int | str]]:
         here = Trajectory.objects.filter(pk__in=trajectories, run=self.run.number, origin__has_key="step")

@@ -208,7 +208,7 @@ def answer(want: WhatIfParams, blind: Blind) -> Answer:
         else:
             rescored = source.rescore(want.config, min(want.most, MOST_COMPLETE), AT_ONCE)
             stale, left = rescored.stale, rescored.left
-            seconds_left = (perf_counter() - began) / rescored.anew * left if rescored.anew else None
+            seconds_left = (perf_counter() - began) / rescored.scored_now * left if rescored.scored_now else None
             lot = Lot.from_rows([row for row in rescored.lot.rows if row.place in rescored.after.keys() - untold])
             after = np.array([rescored.after[row.place] for row in lot.rows], dtype=np.float64)
     except (NoRollouts, StaleExample, UnknownExample, UnreadableData) as why:

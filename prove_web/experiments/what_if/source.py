@@ -19,14 +19,14 @@ Place = tuple[int, int | str]
 class RescoringResult:
     """Individually scored rollouts; `after` has the scored ones, `stale` counts those whose servers' code changed.
 
-    `left` rollouts remain for the next request, and `anew` were scored by this one.
+    `left` rollouts remain for the next request, and `scored_now` were scored by this one.
     """
 
     lot: Lot
     after: dict[Place, float]
     stale: int = 0
     left: int = 0
-    anew: int = 0
+    scored_now: int = 0
 
 
 class Source(Protocol):

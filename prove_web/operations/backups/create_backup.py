@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from prove_web.disk_guard import NoRoom, bytes_of, room_for, shares_disk
+from prove_web.disk_guard import NoDiskSpace, bytes_of, require_disk_space, shares_disk
 from prove_web.supervisor.checks import DATA_VERSION
 
 from . import databases
@@ -65,8 +65,8 @@ def leave_room(target: Path, file: Path) -> None:
     """Raise BackupFailed if writing this file to a folder on the site's disk would use up the reserved space."""
     try:
         if shares_disk(target):
-            room_for("the backup", bytes_of(file))
-    except NoRoom as why:
+            require_disk_space("the backup", bytes_of(file))
+    except NoDiskSpace as why:
         raise BackupFailed(f"{why} Or choose a file on another disk.") from None
 
 

@@ -13,7 +13,7 @@ prove.parts = (() => {
   }
 
   // A constant line is drawn in the middle regardless of its value, or on the axis if it is 0.
-  function room(plot, low, high) {
+  function padRange(plot, low, high) {
     if (low == null || high == null) return [0, 1];
     if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
     return high ? [low - Math.abs(low) / 10, high + Math.abs(high) / 10] : [0, 0.1];
@@ -78,5 +78,5 @@ prove.parts = (() => {
     event.preventDefault();
   }
 
-  return { make, written, room, smoothed, drawMarks, keys };
+  return { make, written, padRange, smoothed, drawMarks, keys };
 })();

@@ -8,8 +8,8 @@ prove.range = (() => {
     const known = values.filter((value) => value != null).sort((a, b) => a - b);
     if (known.length < FEW) return null;
     const [low, high] = [TAIL, 1 - TAIL].map((share) => known[Math.round(share * (known.length - 1))]);
-    const room = low === high ? LEVEL * Math.abs(high) : FAR * (high - low);
-    return room ? [low - room, high + room] : null;
+    const margin = low === high ? LEVEL * Math.abs(high) : FAR * (high - low);
+    return margin ? [low - margin, high + margin] : null;
   }
 
   const inside = (value, edge) => !edge || (value >= edge[0] && value <= edge[1]);

@@ -18,7 +18,7 @@ prove.chart = (() => {
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]], THIN = [4, 3];
   const INCREMENTS = [...Array(13).keys()].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
   const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220, NEAR = 12, TWICE = 300;
-  const { make, written, room, smoothed, drawMarks, keys } = prove.parts, { picture, drawing } = prove.files;
+  const { make, written, padRange, smoothed, drawMarks, keys } = prove.parts, { picture, drawing } = prove.files;
   const { fence, inside, span, drawOutside, drawOdd } = prove.range;
   const cursor = uPlot.sync("prove");
 
@@ -131,7 +131,7 @@ prove.chart = (() => {
     }
 
     reaches(plot, low, high) {
-      return plot.scales.y.distr === 3 ? low > 0 ? uPlot.rangeLog(low, high, 10, false) : [0.1, 1] : room(plot, low, high);
+      return plot.scales.y.distr === 3 ? low > 0 ? uPlot.rangeLog(low, high, 10, false) : [0.1, 1] : padRange(plot, low, high);
     }
 
     // The lowest and highest visible value, including bands.
