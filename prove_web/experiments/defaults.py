@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from training_worker.config.grpo import JOB_DEFAULTS, GRPORun, TokenLimits
+from training_worker.config.grpo import JOB_DEFAULTS, TokenLimits, defaults
 from training_worker.config.sft import SupervisedRun
 from training_worker.evaluation.registry import KNOWN
 from training_worker.reward import PAPER
@@ -18,7 +18,7 @@ from training_worker.reward import PAPER
 Value = int | float | str | bool | None
 
 CORES = os.cpu_count() or 1
-GRPO: dict[str, Any] = {one.name: one.default for one in fields(GRPORun) if one.default is not MISSING} | JOB_DEFAULTS
+GRPO: dict[str, Any] = defaults() | JOB_DEFAULTS
 SFT: dict[str, Any] = {one.name: one.default for one in fields(SupervisedRun) if one.default is not MISSING}
 
 DEFAULTS: dict[str, int | float] = {

@@ -21,6 +21,7 @@ import pytest
 
 import mcp_servers
 from mcp_servers.core import Server, Tool
+from training_worker.core.stage_cache import SYNTHESIS
 
 CONTAINERS = (list, dict, set)
 WRITES = {
@@ -32,10 +33,7 @@ CONSTANTS_OF = {  # the modules whose objects do not change, but for the contain
     *{"types", "typing", "typing_extensions", "json.decoder", "pyarrow.lib", "_collections", "_thread"},
 }
 SET_UP_AT_IMPORT = (Server, Tool)  # by decorators; later they only fill properties, which come out the same every time
-PLAIN = (
-    *("core", "chat", "graph", "dataflow", "reward", "environment", "endpoint", "synthesis", "datasets"),
-    *("store", "monitoring", "evaluation"),
-)  # the folders of the engine without torch and without a queue
+PLAIN = (*SYNTHESIS, "config", "store", "monitoring", "evaluation")  # folders without torch and without a queue
 ALLOWED = {
     "mcp_servers.core.state.adapter": "pydantic's adapters are not changed once they are built",
     "mcp_servers.core.state.table_types": "types by name",

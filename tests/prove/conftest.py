@@ -21,6 +21,15 @@ def graph() -> nx.DiGraph:
 
 
 @pytest.fixture(scope="session")
+def graphs(graph_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of graphs that has the graph of all servers."""
+    folder = tmp_path_factory.mktemp("graphs")
+    for file in graph_folder.glob("graph-*.json"):
+        (folder / file.name).symlink_to(file)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def examples() -> tuple[Example, ...]:
     """Training examples of 120 indices: every kind, every tool."""
     return known_examples(120)

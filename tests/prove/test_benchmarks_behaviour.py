@@ -29,11 +29,6 @@ Tools = Sequence[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("graphs")
-
-
-@pytest.fixture(scope="module")
 def suite(graphs: Path) -> Behaviours:
     return behaviours(OPTIONS, graphs)
 

@@ -52,11 +52,6 @@ FEW = {**OPTIONS, "count": "2", "servers": NAMES[0], "data": ""}
 
 
 @pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("graphs")
-
-
-@pytest.fixture(scope="module")
 def benchmark(graphs: Path) -> Conversations:
     return worlds({**OPTIONS, "data": ""}, graphs)
 

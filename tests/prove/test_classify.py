@@ -11,9 +11,9 @@ import networkx as nx
 import pytest
 
 from mcp_servers.catalogue import SERVERS
+from tests.prove.known import graph_of
 from tests.prove.serving import Answering, RequestBody, Serve
 from training_worker.endpoint import Endpoint
-from training_worker.graph.dependency_graph import build
 from training_worker.synthesis.graph_agreement import KINDS, Difference, OfKind, compare, proven
 from training_worker.synthesis.llm_graph import Dependency, Pair, classify, question
 
@@ -22,7 +22,7 @@ SERVER = "video_meeting"
 
 @pytest.fixture(scope="module")
 def graph() -> nx.DiGraph:
-    return build(servers=(SERVER,))
+    return graph_of(SERVER)
 
 
 def pair_in(body: RequestBody) -> Pair:

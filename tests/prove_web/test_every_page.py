@@ -44,8 +44,11 @@ def test_every_page_is_looked_at_or_excused(
     settings.PROVE_DATA = tmp_path
     names: dict[str, Any] = furnish(project, alice)
     client = confirmed(alice)
+    opened = looked_at() - {*FURNISHED, *CONFIRMED}  # the browser opens these by their addresses
     pages = set()
     for page in permissions.PAGES:
+        if page.name in opened:
+            continue
         answer = client.get(permissions.address(page, names))
         answer.close()
         pages |= {page.name} if is_full_page(answer) else set()

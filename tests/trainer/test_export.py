@@ -8,6 +8,7 @@ import pytest
 from datasets import Dataset, load_dataset
 
 from mcp_servers.catalogue import fingerprint
+from tests.prove.known import graph_of
 from training_worker.chat.messages import chat_messages
 from training_worker.core.models import SHIPPED
 from training_worker.core.trajectory import Example
@@ -16,7 +17,6 @@ from training_worker.datasets.export.publish import publish
 from training_worker.datasets.importers.conversation import Chat, ChatMessage, example_of, tools_of
 from training_worker.datasets.manifest import DrawCounts
 from training_worker.environment.episode import Prompt, demonstration
-from training_worker.graph.dependency_graph import build
 from training_worker.policy.conversation import render
 from training_worker.policy.model_families import chat_of
 from training_worker.policy.policy_folder import Policy, load_policy
@@ -34,7 +34,7 @@ def policy() -> Policy:
 
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
-    graph = build(servers=SERVERS)
+    graph = graph_of(*SERVERS)
     return [example for index in range(40) if (example := make(index, "train", graph, Recipe(knobs=TINY))[0])]
 
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
-SYNTHESIS = (
-    *("core", "chat", "graph", "dataflow", "reward", "environment", "endpoint", "synthesis", "datasets"),
-)  # the folders that graphs and conversations come from
+# the folders that graphs and conversations come from
+SYNTHESIS = ("core", "chat", "graph", "dataflow", "reward", "environment", "endpoint", "synthesis", "datasets")
 DONE, STARTED = "done.json", "started.json"
 Summary = dict[str, Any]
 

@@ -23,6 +23,7 @@ from .packed_sft import Stage
 from .rationale import find_lists, rationales, shorten
 
 LONGEST_VALUE = 40
+MOST_LOOKUPS = 8_000  # drills; of fewer conversations as many as there are
 ANSWERS = {"call": "All right.", "decline": "I have no tool for that."}  # the short answer of each act
 
 
@@ -190,7 +191,7 @@ def warmup_stages(
         one for example in mixed if len((one := encode_full_demonstration(tokenizer, example, prompt)).ids) <= longest
     ]
     short = [one for example in reworded if len((one := brief(tokenizer, example)).ids) <= longest]
-    exercises = lookups(tokenizer, tables(reworded), 8_000, seed)
+    exercises = lookups(tokenizer, tables(reworded), min(MOST_LOOKUPS, len(examples)), seed)
     return [
         *([Stage("lookup", exercises, 16, 0.12)] if exercises else []),
         Stage("short", short, 12, 0.28),
