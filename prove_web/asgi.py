@@ -13,10 +13,10 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402  # needs Django to b
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
-from prove_web.asgi_handler import Pages  # noqa: E402
-from prove_web.body_limit import BodyLimitMiddleware  # noqa: E402
+from prove_web.core.asgi_handler import Pages  # noqa: E402
+from prove_web.core.body_limit import BodyLimitMiddleware  # noqa: E402
+from prove_web.core.server_timing import ServerTiming  # noqa: E402
 from prove_web.live.routing import routes  # noqa: E402
-from prove_web.server_timing import ServerTiming  # noqa: E402
 from prove_web.servers.mcp_endpoint import Sessions  # noqa: E402
 
 application = ProtocolTypeRouter(

@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prove_web.settings")
 
 from django.conf import settings  # needs the variable
 
-from prove_web.operations.logs import facts
+from prove_web.core.logs import facts
 
 RECONCILE_SECONDS = 5
 PULSE_SECONDS = 10

@@ -41,10 +41,10 @@ from csp.constants import NONCE, NONE, SELF
 from django.utils.functional import SimpleLazyObject
 
 from prove_web.accounts.signing_in.oidc import providers
-from prove_web.broker import embedded_url
-from prove_web.env import envbool, envint, envset, envstr
-from prove_web.operations.logs import configuration as logging_configuration
-from prove_web.secret import secret_key
+from prove_web.core.broker import embedded_url
+from prove_web.core.env import envbool, envint, envset, envstr
+from prove_web.core.logs import configuration as logging_configuration
+from prove_web.core.secret import secret_key
 
 os.umask(0o077)  # files of all programs of the site are private to their user
 BASE_DIR = Path(__file__).resolve().parent.parent

@@ -8,6 +8,7 @@ from prove_web.api import urls as api
 from prove_web.environments import urls as environments
 from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
+from prove_web.home import urls as home
 from prove_web.live import urls as live
 from prove_web.operations import urls as operations
 from prove_web.palette import urls as palette
@@ -33,6 +34,7 @@ urlpatterns = [
         "<slug:organisation>/<slug:project>/",
         include(
             [
+                *home.urlpatterns,
                 *live.urlpatterns,
                 *servers.urlpatterns,
                 *environments.urlpatterns,

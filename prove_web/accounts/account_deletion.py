@@ -8,9 +8,8 @@ from allauth.socialaccount.models import SocialAccount
 from axes.models import AccessAttempt
 from django.db import transaction
 
-from prove_web.review.models import Notification
-
 from . import audit, memberships
+from .hooks import account_deleted
 from .models import Membership, Preference, User
 from .signing_in.sessions import end
 
@@ -38,8 +37,9 @@ def close(user: User) -> None:
         audit.note(user, "closed the account of", user, membership.organisation)
         memberships.remove(membership)
     end(user, None)
-    for table in (Authenticator, SocialAccount, EmailAddress, Notification, Preference):
+    for table in (Authenticator, SocialAccount, EmailAddress, Preference):
         table._base_manager.filter(user=user).delete()
+    account_deleted.send(sender=User, user=user)
     AccessAttempt.objects.filter(username=username.casefold()).delete()
     user.username = f"former-member-{user.pk}"
     user.email = f"{user.username}@closed.invalid"

@@ -10,9 +10,9 @@ from django.db.models import Count, Q
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from prove_web.alerts.querysets import open_alerts
 from prove_web.supervisor.checks import LEAST_FREE, less_free
 
+from .hooks import section_counts
 from .models import Organisation, Project, User
 from .roles import Action, Role
 from .second_factor import due
@@ -85,12 +85,12 @@ def find_frame(request: HttpRequest, user: User, role: Role | None, page: str) -
     mine = (
         Project.objects.filter_visible_to(user)
         .select_related("organisation")
-        .annotate(unread=unread_of(user), open_alerts=open_alerts())
+        .annotate(unread=unread_of(user), **{f"count_{name}": count() for name, count in section_counts.items()})
     )
     projects = list(mine.order_by("organisation__name", "name"))
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
     page = "members" if page in ("member-add", "invitation-new") else page  # their forms are on that page
-    opened = next((each.open_alerts for each in projects if project and each.pk == project.pk), 0)
+    counted = next((each for each in projects if project and each.pk == project.pk), None)
     return {
         "organisation": organisation,
         "project": project,
@@ -106,7 +106,7 @@ def find_frame(request: HttpRequest, user: User, role: Role | None, page: str) -
                 "title": each.title,
                 "icon": each.icon,
                 "active": page in {each.page, *each.beneath},
-                "open": opened if each.page == "alerts" else 0,
+                "open": getattr(counted, f"count_{each.page}", 0),
             }
             for each in SECTIONS
             if project

@@ -9,8 +9,7 @@ from django.db import transaction
 from django.http import Http404
 from django.utils.crypto import get_random_string
 
-from prove_web.review.notifications import notify
-
+from .hooks import member_notice
 from .models import Membership, Organisation, User
 from .offboarding import Ended, end_all
 from .roles import Action, Role
@@ -84,7 +83,8 @@ def tell_role(membership: Membership) -> None:
     if project := team.projects.order_by("-pk").first():
         may = "; ".join(action.label for action in Action if role.covers(action))
         text = f"Your role in {team} is now {role.label}. You can {may}."
-        notify([membership.user], project, text, team.get_absolute_url())
+        url = team.get_absolute_url()
+        member_notice.send(sender=Membership, users=[membership.user], project=project, text=text, url=url)
 
 
 def lock_organisation(organisation: Organisation) -> None:

@@ -12,9 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from prove_web.review.notifications import notify
-
 from . import second_factor
+from .hooks import member_notice
 from .models import Organisation
 from .permissions import Action, in_organisation
 
@@ -52,5 +51,6 @@ def set_second_factor_requirement(organisation: Organisation, days: int | None) 
     if project and without:
         moment = f"{organisation.second_factor_from:%-d %B}" if days else "now"
         text = f"{organisation} requires a second factor from {moment}, and you have none. Set one up here."
-        notify(without, project, text, reverse("account"))
+        url = reverse("account")
+        member_notice.send(sender=Organisation, users=without, project=project, text=text, url=url)
     return len(without)

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 
 from .exemplars import exemplars
 from .forms import describe_condition, describe_metric

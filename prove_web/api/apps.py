@@ -6,3 +6,6 @@ class ApiConfig(AppConfig):
 
     name = "prove_web.api"
     label = "api"
+
+    def ready(self) -> None:
+        from . import account_hooks  # noqa: F401  # registers itself

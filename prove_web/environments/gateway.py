@@ -19,8 +19,8 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
-from prove_web.broker import socket_path
-from prove_web.env import envint
+from prove_web.core.broker import socket_path
+from prove_web.core.env import envint
 from prove_web.supervisor.programs import SUPERVISED, address, registry_file, secret_file, stopped_file
 
 PATIENCE = 1.0  # seconds

@@ -6,3 +6,6 @@ class EvaluationsConfig(AppConfig):
 
     name = "prove_web.evaluations"
     label = "evaluations"
+
+    def ready(self) -> None:
+        from . import live_hooks  # noqa: F401  # registers itself

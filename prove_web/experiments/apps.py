@@ -6,3 +6,6 @@ class ExperimentsConfig(AppConfig):
 
     name = "prove_web.experiments"
     label = "experiments"
+
+    def ready(self) -> None:
+        from . import live_hooks  # noqa: F401  # registers itself

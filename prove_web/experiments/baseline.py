@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 
 from .metric_series import number
 from .models import Run

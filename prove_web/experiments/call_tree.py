@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 from training_worker.core.trajectory import Rollout
 from training_worker.environment.prefix_tree import By, Divergence, Node, by_tool, partings, tree, with_arguments
 

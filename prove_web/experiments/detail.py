@@ -16,10 +16,10 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts import audit
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.core.parse_int import parse_digits
 from prove_web.evaluations.annotations import annotate_evaluations
 from prove_web.live.hints import advice
 from prove_web.live.models import Job, Kind, State
-from prove_web.parse_int import parse_digits
 from training_worker.monitoring.event_data import readable
 
 from . import config_display, evaluation

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.disk_guard import NoDiskSpace
+from prove_web.core.disk_guard import NoDiskSpace
 
 from .checkpoints import Checkpoint
 from .detail import build_zip_response, checkpoint_of, run_of

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from prove_web.disk_guard import NoDiskSpace, require_disk_space, size_of
+from prove_web.core.disk_guard import NoDiskSpace, require_disk_space, size_of
 from prove_web.live.error_text import fault
 from prove_web.live.message_broker import enqueue_task
 from prove_web.live.models import FILES, Job

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.core.parse_int import parse_digits
 from prove_web.environments.enabled_servers import list_enabled_servers
-from prove_web.parse_int import parse_digits
 from training_worker.environment.outcomes import MEANING, OUTCOMES
 from training_worker.store.parquet import DamagedFile
 from training_worker.store.steps import read_outcomes

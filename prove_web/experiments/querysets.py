@@ -11,7 +11,7 @@ from django.db.models.fields import DurationField
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Concat, Now
 
-from prove_web.json_number import json_number
+from prove_web.core.json_number import json_number
 
 from .metric_stats import compute_bucket_means
 from .models import POINTS, MetricSummary, Point, Run

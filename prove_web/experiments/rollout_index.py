@@ -16,7 +16,6 @@ from training_worker.environment.outcomes import OUTCOMES, list_uncalled_tools
 from .models import RolloutGroup, Run, StepRollouts
 
 FILE = ("file", "digest", "bytes", "tokens", "tokens_digest")
-ELSEWHERE = {("rollouts", "groups"), ("items", "items")}  # (event kind, key) pairs stored in their own tables
 LISTS = ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools")
 OUTCOME_KEY = "outcomes"  # per call; older workers do not report it
 UNTRIED = "untried"
@@ -99,9 +98,3 @@ def join_names(names: Any) -> str:
     """Return distinct names as comma-delimited text in which each can be matched exactly."""
     found = sorted({str(name).replace(",", " ") for name in names})
     return f",{','.join(found)}," if found else ""
-
-
-def drop_stored_keys(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event's data without the keys stored in other tables."""
-    data: dict[str, Any] = event["data"]
-    return {name: value for name, value in data.items() if (event["kind"], name) not in ELSEWHERE}

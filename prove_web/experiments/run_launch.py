@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods
 from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.core.parse_int import parse_digits
 from prove_web.evaluations.after_run import evaluate_after
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
-from prove_web.parse_int import parse_digits
 from prove_web.sharing import sequences
 from prove_web.sharing.models import Deletion
 from prove_web.trajectories.manual_dataset import VERSION as BY_HAND

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 
 from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
-from prove_web.json_number import json_number
+from prove_web.core.json_number import json_number
 from prove_web.live.jobs import request_stop
 from prove_web.live.models import ENDED, State
 

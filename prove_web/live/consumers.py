@@ -10,7 +10,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from prove_web.operations import counters
+from prove_web.core import counters
 
 from .hub import hub
 from .socket_permissions import Topic, get_permitted_users

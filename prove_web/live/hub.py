@@ -21,12 +21,12 @@ from channels.layers import get_channel_layer
 
 from prove_web.accounts.signing_in.sessions import open_ones
 
-from .deltas import deltas, newest, session_now, trajectory_now
+from . import hooks
+from .deltas import deltas, newest
 from .socket_permissions import Topic, get_permitted_users
 
 log = logging.getLogger(__name__)
 LOOK = 3.0  # polling interval in seconds
-KINDS = ("job", "project", "session", "trajectory")
 REST = 0.1  # seconds between rounds: at most ten updates per second
 CHECK_AGAIN = 5.0  # seconds for which a permission check is cached
 
@@ -107,7 +107,7 @@ class Hub:
                 await asyncio.sleep(LOOK)
 
     def take(self, hint: dict[str, Any]) -> None:
-        for kind in KINDS:
+        for kind in ("job", "project", *hooks.topics):
             topic = (kind, str(hint.get(kind, "")))
             if topic in self.cursors:
                 self.call(topic)
@@ -149,10 +149,8 @@ class Hub:
                     await self.tell_job(topic, listeners)
                 case "project":
                     await self.tell_project(topic, listeners)
-                case "session":
-                    await self.tell_state(topic, listeners, session_now)
-                case _:
-                    await self.tell_state(topic, listeners, trajectory_now)
+                case kind:
+                    await self.tell_state(topic, listeners, hooks.topics[kind].state)
         except Exception:  # a busy or unavailable database must not end the hub
             log.exception("Could not read the updates of %s %s", *topic)
 

@@ -12,14 +12,10 @@ from django.db.models import IntegerField, Max
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from prove_web.alerts.dispatch import schedule_evaluation
-from prove_web.evaluations.recording import record_evaluation
-from prove_web.experiments.recording import TABLES as MEASURED
-from prove_web.experiments.recording import record_curves
-from prove_web.experiments.rollout_index import drop_stored_keys
 from training_worker.core.json_numbers import finite, separate_nonfinite
 
 from . import message_broker
+from .hooks import events_committed, events_stored, metric_kinds, stored_elsewhere
 from .jobs import dispatch, finish, lock_job, lose
 from .models import Job, JobEvent, State
 
@@ -46,7 +42,7 @@ def record(job_id: str, attempt: int, events: Sequence[Event], beat: bool = True
     message_broker.tell_worker(job)  # acknowledges what is stored, or that the attempt is not current
     if fresh:
         pass_on(job)
-        schedule_evaluation(job, fresh)
+        events_committed.send(sender=Job, job=job, events=fresh)
     return job
 
 
@@ -64,7 +60,7 @@ def replace_nonfinite_values(event: Event) -> Any:
 
     For metrics, the original non-finite values are recorded separately.
     """
-    return finite(separate_nonfinite(event["data"]) if event["kind"] in MEASURED else event["data"])
+    return finite(separate_nonfinite(event["data"]) if event["kind"] in metric_kinds else event["data"])
 
 
 def store(job: Job, fresh: Sequence[Event]) -> None:
@@ -77,11 +73,15 @@ def store(job: Job, fresh: Sequence[Event]) -> None:
         )
         for e in fresh
     )
-    record_curves(job, fresh)
-    record_evaluation(job, fresh)
+    events_stored.send(sender=Job, job=job, events=fresh)
     for event in fresh:
         apply(job, event)
     job.save()
+
+
+def drop_stored_keys(event: Event) -> dict[str, Any]:
+    """Return an event's data without the keys that other tables hold."""
+    return {name: value for name, value in event["data"].items() if (event["kind"], name) not in stored_elsewhere}
 
 
 def find_last_step(events: Sequence[Event]) -> int:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from prove_web.trajectories.bulk_load import SILENT
-from prove_web.trajectories.models import Trajectory
-
 from . import message_broker
+from .hooks import reconciled
 from .jobs import dispatch, give_up, is_dependency_done, lock_job
 from .models import AT_WORK, Job, State
 
 SEND_AGAIN = timedelta(seconds=30)
-LOAD_AGAIN, LOAD_UNTIL = timedelta(seconds=30), timedelta(days=1)
 
 
 def reconcile() -> None:
@@ -28,8 +24,7 @@ def reconcile() -> None:
             message_broker.tell_worker(job)
         elif is_dependency_done(job) and is_message_lost(job):
             dispatch(job.pk)
-    for job in not_loaded():
-        message_broker.enqueue_task("prove_web.live.job_done", job=str(job.id))
+    reconciled.send(sender=Job)
 
 
 def mark_lost_if_silent(job: Job) -> None:
@@ -44,14 +39,6 @@ def mark_lost_if_silent(job: Job) -> None:
         job.save()
     message_broker.tell_worker(job)
     message_broker.hint(job)
-
-
-def not_loaded() -> QuerySet[Job]:
-    """Return finished dataset jobs that are not imported, because the message about their end was lost."""
-    over = {"state": State.DONE, "ended_at__range": (timezone.now() - LOAD_UNTIL, timezone.now() - LOAD_AGAIN)}
-    silent = Q(dataset__loading_at__lt=timezone.now() - SILENT)
-    empty = ~Exists(Trajectory.objects.filter(dataset__job=OuterRef("pk")))
-    return Job.objects.filter(silent | empty, **over, dataset__isnull=False)
 
 
 def is_message_lost(job: Job) -> bool:

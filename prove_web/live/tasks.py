@@ -18,6 +18,8 @@ from prove_web.celery import app
 
 from . import ingest as recording
 from . import message_broker
+from .hooks import job_succeeded
+from .models import Job
 from .reconcile import reconcile as reconcile_all
 
 LOCK = "prove:reconcile"
@@ -34,13 +36,10 @@ def record(job: str, attempt: int, events: list[dict[str, Any]], beat: bool = Tr
 def reconcile() -> None:
     """Run one reconciliation pass; a lock prevents concurrent ones."""
     close_old_connections()
-    from prove_web.workers.worker_drain import remind
-
     lock = message_broker.broker().lock(LOCK, timeout=60, blocking=False)
     if lock.acquire():
         try:
             reconcile_all()
-            remind()
         finally:
             with suppress(LockError):  # a pass that outlasted the lock
                 lock.release()
@@ -48,8 +47,6 @@ def reconcile() -> None:
 
 @app.task(name="prove_web.live.job_done")
 def job_done(job: str) -> None:
-    """Import the results of a finished job into the database."""
+    """Announce a finished job, so that its results are imported into the database."""
     close_old_connections()
-    from prove_web.trajectories.load_dataset import import_dataset
-
-    import_dataset(job)
+    job_succeeded.send(sender=Job, job=job)

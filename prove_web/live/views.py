@@ -1,4 +1,4 @@
-"""Pages of a project's home, and of a job with its progress, error, log and attempts."""
+"""Pages of a job with its progress, error, log and attempts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from django.views.decorators.vary import vary_on_headers
 
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.accounts.redirects import going_back
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 from training_worker.jobs.console import LOG
 
 from .hints import advice
-from .home import counts, first_steps, newest_curve
 from .jobs import NotNow, request_stop, resume, summary
 from .log import LINES, tail
 from .log_search import read_lines_around, seek
-from .models import ENDED, Job, JobEvent, StopLevel
+from .models import Job, JobEvent, StopLevel
 
 # Attempts of a job from its events: where each ran and how it ended.
 
@@ -61,38 +60,6 @@ def apply_attempt_event(attempt: Attempt, kind: str, at: datetime, data: Any) ->
 
 WORDS = 200  # characters of a log search
 OFFSET = 14  # digits of a log offset
-RECENT = 4  # ended jobs shown on the home page
-
-
-@in_project(Action.VIEW)
-@require_GET
-def home(request: Any) -> HttpResponse:
-    context = {
-        **cards(request.project),
-        "curve": newest_curve(request.project),
-        "counts": counts(request.project),
-        "steps": first_steps(request.project, request.session.get("seen", ())),
-    }
-    return render(request, "live/home.html", context)
-
-
-@in_project(Action.VIEW)
-@require_GET
-def home_jobs(request: Any) -> HttpResponse:
-    return render(request, "live/cards.html", cards(request.project))
-
-
-def cards(project: Any) -> dict[str, list[Job]]:
-    """Return all active jobs, oldest first, and the most recently ended ones."""
-    jobs = (
-        Job.objects.not_deleted()
-        .filter(project=project)
-        .select_related("project__organisation", "after", "dataset", "run")
-    )
-    return {
-        "active": list(jobs.active().order_by("created_at")),
-        "recent": list(jobs.filter(state__in=ENDED).order_by("-ended_at", "-created_at")[:RECENT]),
-    }
 
 
 @in_project(Action.VIEW)

@@ -10,13 +10,13 @@ from django.db import DatabaseError
 from django.db.models import Count, Max
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from prove_web.core.counters import registry
 from prove_web.experiments.models import Point, RolloutGroup
 from prove_web.live import message_broker
 from prove_web.live.models import AT_WORK, FILES, Job, JobEvent, Kind, State
 from prove_web.workers.worker_status import workers as heard_of
 from training_worker.worker import heartbeat
 
-from .counters import registry
 from .health import HealthCheckError, free_bytes
 
 QUEUES = ("events", "web", FILES, "synthesis", "training")

@@ -11,8 +11,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-from . import counters
-from .context import HEADER, REQUEST, request_id
+from prove_web.core import counters
+from prove_web.core.request_context import HEADER, REQUEST, request_id
 
 log = logging.getLogger("prove_web.requests")
 

@@ -8,4 +8,4 @@ class ReviewConfig(AppConfig):
     label = "review"
 
     def ready(self) -> None:
-        from . import notification_rules  # noqa: F401  what is told as items and jobs are saved
+        from . import account_hooks, live_hooks, notification_rules  # noqa: F401  # register themselves

@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.live.deltas import trajectory_now
 from prove_web.trajectories.models import Trajectory
 
 from . import comments as saying
@@ -18,6 +17,7 @@ from .acceptance_pages import one_of
 from .blinding import blind_since
 from .comment_anchors import places, read_place
 from .comments import NotSaid, known_comments, people, threads, visible_comments
+from .live_hooks import read_stamp
 
 NOT_YOURS = "Only the author can edit or remove a comment. Reply to it or resolve its thread."
 
@@ -105,7 +105,7 @@ def render_comments(request: Any, trajectory: Trajectory, *, full: bool = False,
         "threads": found,
         "open": sum(thread.count for thread in found if not thread.resolved),
         "blind": blind,
-        "stamp": "" if blind else trajectory_now(str(trajectory.pk))["stamp"],
+        "stamp": "" if blind else read_stamp(str(trajectory.pk))["stamp"],
         **now,
     }
     if full or not request.htmx:

@@ -6,3 +6,6 @@ class ServersConfig(AppConfig):
 
     name = "prove_web.servers"
     label = "servers"
+
+    def ready(self) -> None:
+        from . import account_hooks, live_hooks  # noqa: F401  # registers itself

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 
 from .parameters import Parameter
 

@@ -8,7 +8,7 @@ from django.db import models
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.ordered_json import OrderedJSONField
+from prove_web.core.ordered_json import OrderedJSONField
 
 
 class Source(models.TextChoices):

@@ -6,3 +6,6 @@ class SharingConfig(AppConfig):
 
     name = "prove_web.sharing"
     label = "sharing"
+
+    def ready(self) -> None:
+        from . import account_hooks  # noqa: F401  # registers itself

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from prove_web.broker import socket_path
+from prove_web.core.broker import socket_path
 
 from .program import Program
 

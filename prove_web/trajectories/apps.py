@@ -6,3 +6,6 @@ class TrajectoriesConfig(AppConfig):
 
     name = "prove_web.trajectories"
     label = "trajectories"
+
+    def ready(self) -> None:
+        from . import live_hooks  # noqa: F401  # registers itself

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.disk_guard import NoDiskSpace
+from prove_web.core.disk_guard import NoDiskSpace
 from training_worker.datasets.importers.archive import MOST_PACKED
 
 from . import uploads

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from prove_web.accounts.managers import ActiveManager
 from prove_web.accounts.models import Project
+from prove_web.core.ordered_json import OrderedJSONField
 from prove_web.live.models import Job, State
-from prove_web.ordered_json import OrderedJSONField
 from prove_web.servers.models import LiveSession
 
 from .denormalised_columns import build_search_text, derive_columns

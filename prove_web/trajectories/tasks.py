@@ -14,7 +14,7 @@ from django.db import DatabaseError, close_old_connections, connection, transact
 
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
-from prove_web.disk_guard import NoDiskSpace, require_disk_space
+from prove_web.core.disk_guard import NoDiskSpace, require_disk_space
 from prove_web.live.error_text import fault
 from prove_web.live.ingest import record
 from prove_web.live.message_broker import broker

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from prove_web.accounts.models import Project
-from prove_web.disk_guard import get_writable_bytes, require_disk_space
+from prove_web.core.disk_guard import get_writable_bytes, require_disk_space
 from training_worker.datasets.importers.archive import MOST_PACKED
 
 PIECE = 4 << 20  # bytes per chunk

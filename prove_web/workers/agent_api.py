@@ -23,7 +23,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.permissions import allow_anyone
-from prove_web.disk_guard import is_disk_low
+from prove_web.core.disk_guard import is_disk_low
 from prove_web.live import message_broker
 from prove_web.live.ingest import record
 from prove_web.live.jobs import is_dependency_done, lock_job

@@ -6,3 +6,6 @@ class WorkersConfig(AppConfig):
 
     name = "prove_web.workers"
     label = "workers"
+
+    def ready(self) -> None:
+        from . import account_hooks, live_hooks  # noqa: F401  # registers itself

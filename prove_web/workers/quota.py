@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from prove_web.disk_guard import NoDiskSpace, require_disk_space, size_of
+from prove_web.core.disk_guard import NoDiskSpace, require_disk_space, size_of
 from prove_web.live.jobs import finish, lock_job, publish_job_update
 from prove_web.live.models import AT_WORK, Job, State
 

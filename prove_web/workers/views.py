@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.disk_guard import is_disk_low
+from prove_web.core.disk_guard import is_disk_low
 from prove_web.live.models import Job
 from prove_web.live.priority import move
 from prove_web.live.views import redirect_back_or_job

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from prove_web.api.streaming import stream_json_lines
-from prove_web.streaming import stream_in_thread
+from prove_web.core.streaming import stream_in_thread
 
 ROW = {"text": "x" * 1_000}
 MOST = 100_000

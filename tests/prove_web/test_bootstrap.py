@@ -7,11 +7,11 @@ import pytest
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from prove_web import bootstrap
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State, StopLevel
+from prove_web.operations import bootstrap
 from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import OWNER_PASSWORD
 

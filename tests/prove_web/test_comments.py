@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prove_web.accounts.models import Membership, Project, User
-from prove_web.live.deltas import trajectory_now
 from prove_web.review.comment_anchors import Place, places
 from prove_web.review.comments import (
     LONGEST,
@@ -31,6 +30,7 @@ from prove_web.review.comments import (
     threads,
     visible_comments,
 )
+from prove_web.review.live_hooks import read_stamp
 from prove_web.review.markdown import TAGS
 from prove_web.review.models import Comment, Hold, Item, Notification, Queue, Review
 from prove_web.review.notifications import list_notifications
@@ -282,7 +282,7 @@ def test_the_page_of_a_blind_reviewer_has_no_word_of_others(
 
 @pytest.mark.django_db
 def test_whatever_is_done_with_a_comment_changes_what_sockets_compare(trajectory: Trajectory, bob: User) -> None:
-    stamps = [trajectory_now(str(trajectory.pk))["stamp"]]
+    stamps = [read_stamp(str(trajectory.pk))["stamp"]]
     said = post_comment(trajectory, bob, "One")
     for act in (
         lambda: None,
@@ -294,5 +294,5 @@ def test_whatever_is_done_with_a_comment_changes_what_sockets_compare(trajectory
         lambda: post_comment(trajectory, bob, "Three"),
     ):
         act()
-        stamps.append(trajectory_now(str(trajectory.pk))["stamp"])
+        stamps.append(read_stamp(str(trajectory.pk))["stamp"])
     assert all(before != after for before, after in pairwise(stamps))

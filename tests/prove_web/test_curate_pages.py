@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from prove_web.accounts.models import Project, User
-from prove_web.body_limit import MOST, BodyLimitMiddleware
+from prove_web.core.body_limit import MOST, BodyLimitMiddleware
 from prove_web.live.models import Job, State
 from prove_web.review.models import Acceptance, Item, Queue
 from prove_web.review.schema import PLAIN

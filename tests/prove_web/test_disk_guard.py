@@ -16,8 +16,8 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prove_web import disk_guard
 from prove_web.accounts.models import Project, User
+from prove_web.core import disk_guard
 from prove_web.experiments.exports import Export, make
 from prove_web.live.models import State
 from prove_web.operations.backups.archive import BackupFailed

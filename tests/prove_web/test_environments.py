@@ -14,7 +14,7 @@ from django.urls import reverse
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.testing.verify import LAWS, check
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.env import envset
+from prove_web.core.env import envset
 from prove_web.environments import server_checks, versions
 from prove_web.environments.models import Environment, ServerCheck, ServerVersion, ThirdParty
 from prove_web.environments.tasks import check as check_task

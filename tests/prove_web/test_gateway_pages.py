@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
-from prove_web.broker import socket_path
+from prove_web.core.broker import socket_path
 from prove_web.environments import gateway
 from prove_web.supervisor.checks import free_port
 from prove_web.supervisor.programs import SUPERVISED, stopped_file

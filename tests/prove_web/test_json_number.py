@@ -8,8 +8,8 @@ import pytest
 from django.db.models import Avg
 
 from prove_web.accounts.models import Project
+from prove_web.core.json_number import json_number
 from prove_web.experiments.models import Point
-from prove_web.json_number import json_number
 
 from .trained import run_of
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import CURATE
-from prove_web.live.reconcile import LOAD_AGAIN, not_loaded
 from prove_web.trajectories import bulk_load
 from prove_web.trajectories.bulk_load import SILENT, LoadTakeoverError, claim, clear, load
+from prove_web.trajectories.live_hooks import LOAD_AGAIN, find_unloaded_jobs
 from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.search import search
@@ -64,14 +64,14 @@ def test_of_two_who_load_one_does_and_what_is_loaded_is_left(empty: Dataset) -> 
 def test_a_load_that_died_is_found_and_restarted(empty: Dataset) -> None:
     over = timezone.now() - LOAD_AGAIN - timedelta(seconds=1)
     type(empty.job).objects.filter(pk=empty.job_id).update(ended_at=over)
-    assert [*not_loaded()] == [empty.job]
+    assert [*find_unloaded_jobs()] == [empty.job]
     first = claim(empty)
     Trajectory.objects.bulk_create(rows(empty, 2))
-    assert not not_loaded().exists(), "it was heard of just now"
+    assert not find_unloaded_jobs().exists(), "it was heard of just now"
     Dataset.objects.update(loading_at=timezone.now() - SILENT - timedelta(seconds=1))
-    assert [*not_loaded()] == [empty.job]
+    assert [*find_unloaded_jobs()] == [empty.job]
     load(empty, rows(empty), claim(empty))
-    assert empty.trajectories.count() == ROWS and not not_loaded().exists()
+    assert empty.trajectories.count() == ROWS and not find_unloaded_jobs().exists()
     with pytest.raises(LoadTakeoverError):
         load(empty, rows(empty), first)
 

@@ -19,8 +19,8 @@ from django.urls import path
 from prove_web import urls
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, allow_anyone, in_project
+from prove_web.core.logs import configuration, facts
 from prove_web.live.models import Job
-from prove_web.operations.logs import configuration, facts
 from prove_web.operations.middleware import observe_requests
 from prove_web.supervisor.output import Console
 from training_worker.worker import logs

@@ -178,7 +178,7 @@ def test_openmetrics_are_one_text_with_one_end(db: None, broker: str) -> None:
 
 COUNTS = """
 from prometheus_client import generate_latest
-from prove_web.operations import counters
+from prove_web.core import counters
 counters.count_request("home", "GET", 200, 0.25)
 counters.sockets.inc()
 print(generate_latest(counters.registry()).decode())

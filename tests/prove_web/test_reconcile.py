@@ -12,7 +12,8 @@ from prove_web.live import message_broker, tasks
 from prove_web.live.ingest import record
 from prove_web.live.jobs import enqueue, request_stop
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.live.reconcile import LOAD_AGAIN, SEND_AGAIN, reconcile
+from prove_web.live.reconcile import SEND_AGAIN, reconcile
+from prove_web.trajectories.live_hooks import LOAD_AGAIN
 from prove_web.trajectories.models import Dataset
 
 from .examples import dataset_of, examples

@@ -23,7 +23,7 @@ from django.core.management import CommandError, call_command
 from mcp import Client
 
 from mcp_servers.catalogue import SERVERS
-from prove_web import bootstrap
+from prove_web.operations import bootstrap
 from prove_web.supervisor import valkey
 from prove_web.supervisor.program import ServiceError
 from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs

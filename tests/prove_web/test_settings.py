@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from prove_web.env import envbool, envint, envstr
-from prove_web.secret import secret_key
+from prove_web.core.env import envbool, envint, envstr
+from prove_web.core.secret import secret_key
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

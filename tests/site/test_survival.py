@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from prove_web.bootstrap import SMALL
+from prove_web.operations.bootstrap import SMALL
 from tests.site.running import running
 from tests.waiting import PATIENCE
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
-from prove_web.operations.context import present
+from prove_web.core.request_context import present
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from prove_web.env import envstr
+from prove_web.core.env import envstr
 
 PROVIDER = "openid_connect"
 ID = "oidc"

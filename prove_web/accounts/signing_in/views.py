@@ -28,13 +28,8 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from prove_web.api.models import ApiToken
-from prove_web.live.models import Job
-from prove_web.review.models import Comment, Review
-from prove_web.review.notifications import list_notifications
-from prove_web.sharing.models import Share
-
 from ..account_deletion import close, in_the_way
+from ..hooks import personal_data
 from ..memberships import LastOwner
 from ..models import Membership, Project, User
 from ..permissions import signed_in
@@ -77,10 +72,6 @@ def account_data(request: Any) -> JsonResponse:
 def known_of(user: User) -> dict[str, Any]:
     """Return the user's data, without secrets or hashes of them; from projects, only what the user may see now."""
     of, seen = {"user": user}, Project.objects.filter_visible_to(user)
-    reviews = Review.objects.filter(reviewer=user, item__queue__project__in=seen)
-    comments = Comment.objects.filter(author=user, trajectory__dataset__project__in=seen)
-    links = Share.objects.filter(made_by=user, project__in=seen)
-    jobs = Job.objects.filter(created_by=user, project__in=seen)
     return {
         "account": {
             **{name: getattr(user, name) for name in ("username", "email", "first_name", "last_name")},
@@ -91,14 +82,7 @@ def known_of(user: User) -> dict[str, Any]:
         "signed_in": list_newest_rows(
             UserSession.objects.filter(**of), "ip", "user_agent", "created_at", "last_seen_at"
         ),
-        "api_tokens": list_newest_rows(
-            ApiToken.objects.filter(**of), "name", "scopes", "created_at", "used_at", "revoked_at"
-        ),
-        "share_links": list_newest_rows(links, "title", "made_at", "expires_at", "withdrawn_at"),
-        "jobs": list_newest_rows(jobs, "kind", "title", "state", "created_at"),
-        "reviews": list_newest_rows(reviews, "item__queue__name", "item__position", "state", "answers", "comment"),
-        "comments": list_newest_rows(comments, "trajectory__example", "text", "made_at"),
-        "notifications": list_newest_rows(list_notifications(user), "text", "made_at", "read_at"),
+        **{part.name: list_newest_rows(part.find(user, seen), *part.fields) for part in personal_data},
     }
 
 

@@ -8,7 +8,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.disk_guard import NoDiskSpace, require_disk_space
+from prove_web.core.disk_guard import NoDiskSpace, require_disk_space
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
 from training_worker.core.trajectory import End, ExecutedCall, Message, ToolCall

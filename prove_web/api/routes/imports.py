@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.disk_guard import NoDiskSpace
+from prove_web.core.disk_guard import NoDiskSpace
 from prove_web.trajectories import uploads
 from prove_web.trajectories.import_pages import describe_error as why_not
 from prove_web.trajectories.import_preview import COLUMN, Import, Sample, preview_rows, sample

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Avg, Case, F, Max, Sum
 
-from prove_web.json_number import json_number
+from prove_web.core.json_number import json_number
 
 from ..charts import Source
 from ..metric_series import round_floats

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 
 from ..reward_scale import SCORED, Definition, definitions
 from .component_diff import MAX_TOOLS, components, tools

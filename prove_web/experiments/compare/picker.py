@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 
 from ..models import Run
 from .groups import build_single_run_groups, groups

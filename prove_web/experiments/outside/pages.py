@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.body_limit import MOST
+from prove_web.core.body_limit import MOST
 from training_worker.trackers.safe_zip import is_zip
 
 from ..detail import run_of

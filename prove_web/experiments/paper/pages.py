@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 from prove_web.trajectories.models import Dataset
 from training_worker.evaluation import published_scores
 

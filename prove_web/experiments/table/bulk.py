@@ -11,9 +11,9 @@ from django.db.models import QuerySet
 
 from prove_web.accounts.locks import lock_project
 from prove_web.accounts.models import Project, User
+from prove_web.core.parse_int import parse_digits
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
-from prove_web.parse_int import parse_digits
 from prove_web.sharing.models import Deletion
 from prove_web.sharing.soft_delete import InUse, TooLate, delete, restore
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 
 from .. import run_metadata
 from ..models import Run

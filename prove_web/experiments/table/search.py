@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 from prove_web.trajectories.search.ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Negation, Node, Text
 from prove_web.trajectories.search.fields import EQUAL
 from prove_web.trajectories.search.parsing import parse

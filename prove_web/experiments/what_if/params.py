@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from prove_web.accounts.models import Project
-from prove_web.parse_int import parse_digits
+from prove_web.core.parse_int import parse_digits
 from prove_web.trajectories.models import Dataset
 from training_worker.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from prove_web.disk_guard import NoDiskSpace, bytes_of, require_disk_space, shares_disk
+from prove_web.core.disk_guard import NoDiskSpace, bytes_of, require_disk_space, shares_disk
 from prove_web.supervisor.checks import DATA_VERSION
 
 from . import databases

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from prove_web.ordered_json import OrderedJSONField
+from prove_web.core.ordered_json import OrderedJSONField
 
 COLUMNS = (("servers_sessioncall", "arguments"), ("servers_savedcall", "arguments"))
 

@@ -14,10 +14,10 @@ from prove_web.accounts import audit
 from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.core.parse_int import parse_digits
 from prove_web.environments.enabled_servers import list_enabled_servers
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
-from prove_web.parse_int import parse_digits
 
 from ..graph_queries import Edge, Proven, newest
 from ..picture.chains import chains

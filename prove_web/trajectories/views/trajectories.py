@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.core.parse_int import parse_digits
 from prove_web.live.models import State
-from prove_web.parse_int import parse_digits
 from prove_web.review.blinding import Blind
 
 from ..detail_context import build_reading_context

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web import bootstrap
 from prove_web.environments import versions
+from prove_web.operations import bootstrap
 from prove_web.supervisor import checks
 from prove_web.supervisor.program import ServiceError
 

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.broker import embedded_url
-from prove_web.env import envint
+from prove_web.core.broker import embedded_url
+from prove_web.core.env import envint
 from prove_web.supervisor import checks
 from prove_web.supervisor.checks import GATEWAY_PORT
 from prove_web.supervisor.program import Program, ServiceError

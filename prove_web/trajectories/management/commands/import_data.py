@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from mcp_servers.core import ServerFailed
-from prove_web.env import envstr
+from prove_web.core.env import envstr
 from training_worker.core.terminal import show_count_bar
 from training_worker.core.trajectory import Example, UnreadableData
 from training_worker.datasets import dataset_folder

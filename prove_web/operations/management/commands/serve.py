@@ -13,10 +13,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from prove_web import bootstrap
-from prove_web.broker import embedded_url, socket_path
-from prove_web.env import envint
+from prove_web.core.broker import embedded_url, socket_path
+from prove_web.core.env import envint
 from prove_web.environments import versions
+from prove_web.operations import bootstrap
 from prove_web.operations.healthcheck_cli import ALIVE, fetch_health_response
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console

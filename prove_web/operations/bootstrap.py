@@ -18,7 +18,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from prove_web.accounts.locks import lock_project
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
-from prove_web.env import envstr
+from prove_web.core.env import envstr
 from prove_web.experiments.models import Run
 from prove_web.live.jobs import enqueue, lock_job, lose
 from prove_web.live.models import AT_WORK, Job, Kind

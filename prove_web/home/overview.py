@@ -12,8 +12,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.context import visit
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import HeldOut, Point, Run
-
-from .models import JobEvent
+from prove_web.live.models import JobEvent
 
 CURVE_POINTS = 600
 

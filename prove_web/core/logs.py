@@ -12,7 +12,7 @@ from training_worker.worker import logs
 
 def facts(record: logging.LogRecord) -> dict[str, Any]:
     """Return the context of a record. Django attaches the request to records logged after the response."""
-    from .context import get_request_log_fields, present  # needs settings, which import this module
+    from .request_context import get_request_log_fields, present  # needs settings, which import this module
 
     return {**logs.job_at_work(record), **get_request_log_fields(getattr(record, "request", None) or present())}
 
