@@ -22,8 +22,8 @@ from prove_web.experiments.models import Run, StepRollouts
 from prove_web.experiments.reward_config import scored_at
 from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.rollouts import NoRollouts, convert_read_errors
+from prove_web.live.health import HealthCheckError, free_bytes
 from prove_web.live.models import AT_WORK, State
-from prove_web.operations.health import HealthCheckError, free_bytes
 from training_worker.core.trajectory import Rollout, WorldRef, adapter
 from training_worker.monitoring.alerts.patterns import Pattern, patterns
 from training_worker.monitoring.alerts.rule_engine import EASE, Condition, Episode, Value, episodes, measure_overfitting

@@ -14,7 +14,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from prove_web.accounts.second_factor import DO, SecondFactorNeeded
-from prove_web.operations.busy import RETRY_AFTER, SENTENCE, is_busy
+from prove_web.core.database_busy import RETRY_AFTER, SENTENCE, is_busy
 from prove_web.supervisor.checks import FULL, less_free
 
 log = logging.getLogger(__name__)

@@ -13,11 +13,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prove_web.core.counters import registry
 from prove_web.experiments.models import Point, RolloutGroup
 from prove_web.live import message_broker
+from prove_web.live.health import HealthCheckError, free_bytes
 from prove_web.live.models import AT_WORK, FILES, Job, JobEvent, Kind, State
 from prove_web.workers.worker_status import workers as heard_of
 from training_worker.worker import heartbeat
-
-from .health import HealthCheckError, free_bytes
 
 QUEUES = ("events", "web", FILES, "synthesis", "training")
 ACTIVE = tuple(str(state) for state in (State.QUEUED, *AT_WORK))

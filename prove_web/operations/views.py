@@ -14,11 +14,11 @@ from django.views.decorators.http import require_safe
 from prometheus_client.exposition import choose_encoder
 
 from prove_web.accounts.permissions import allow_anyone
+from prove_web.core import database_busy
+from prove_web.live.health import checks
 from prove_web.supervisor.checks import FULL, less_free
 
-from . import busy
 from .collector import Everything
-from .health import checks
 
 # Access to metrics: from this machine only, or with PROVE_METRICS_TOKEN for requests that carry the token.
 
@@ -84,9 +84,9 @@ def render_server_error(request: HttpRequest) -> HttpResponse:
     may be broken.
     """
     context = {"request_id": getattr(request, "request_id", ""), "nonce": str(getattr(request, "csp_nonce", ""))}
-    if busy.is_busy(sys.exc_info()[1]):
-        page = loader.get_template("503.html").render(context | {"sentence": busy.SENTENCE})
-        return HttpResponse(page, status=503, headers={"Retry-After": str(busy.RETRY_AFTER)})
+    if database_busy.is_busy(sys.exc_info()[1]):
+        page = loader.get_template("503.html").render(context | {"sentence": database_busy.SENTENCE})
+        return HttpResponse(page, status=503, headers={"Retry-After": str(database_busy.RETRY_AFTER)})
     full = less_free(settings.PROVE_DATA, FULL)
     page = loader.get_template("500.html").render({**context, "disk_full": full})
     return HttpResponse(page, status=507 if full else 500)

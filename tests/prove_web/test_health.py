@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from prove_web.live import message_broker
-from prove_web.operations import health, tasks
+from prove_web.live import health, message_broker
+from prove_web.operations import tasks
 from training_worker.worker import heartbeat
 
 ROOT = Path(__file__).resolve().parent.parent.parent

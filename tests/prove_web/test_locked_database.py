@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
+from prove_web.core.database_busy import RETRY_AFTER, SENTENCE, is_busy
 from prove_web.experiments.run_metadata import revision_of
-from prove_web.operations.busy import RETRY_AFTER, SENTENCE, is_busy
 
 from .api_operations import JSON
 from .trained import run_of
