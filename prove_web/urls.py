@@ -5,6 +5,7 @@ from django.urls import include, path
 from prove_web.accounts import urls as accounts
 from prove_web.alerts import urls as alerts
 from prove_web.api import urls as api
+from prove_web.comparisons import urls as comparisons
 from prove_web.environments import urls as environments
 from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
@@ -12,6 +13,7 @@ from prove_web.home import urls as home
 from prove_web.live import urls as live
 from prove_web.operations import urls as operations
 from prove_web.palette import urls as palette
+from prove_web.paper import urls as paper
 from prove_web.review import measure_urls as measures
 from prove_web.review import notification_urls as notifications
 from prove_web.review import trajectory_urls as beside_trajectories
@@ -42,6 +44,8 @@ urlpatterns = [
                 *beside_trajectories.urlpatterns,
                 *review.urlpatterns,
                 *experiments.urlpatterns,
+                *comparisons.urlpatterns,
+                *paper.urlpatterns,
                 *evaluations.urlpatterns,
                 *measures.urlpatterns,
                 *alerts.urlpatterns,

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.experiments.compare.divergence import find_divergence
+from prove_web.core.divergence import find_divergence
 from prove_web.trajectories.call_badges import Chip
 from prove_web.trajectories.conversation import CallCard, Turn, of_rollout
 from training_worker.core.trajectory import ToolCall

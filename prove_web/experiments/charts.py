@@ -11,6 +11,7 @@ from .models import Run
 
 Source = Literal["points", "held_out"]
 YOURS = "Yours"  # group of the metrics that an external run's own program logs
+MOST_COMPARED = 20  # runs in one comparison
 MEASURED = {"reward": "held_out"} | {  # the metric whose description explains each held-out metric
     name: f"held_out_{name}" for name in ("success", "goal_success", "act_accuracy", "state")
 }

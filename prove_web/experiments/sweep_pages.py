@@ -18,7 +18,7 @@ from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State, StopLevel
 
-from .compare.params import MOST as MOST_COMPARED
+from .charts import MOST_COMPARED
 from .forms import RunForm, format_setting, of_reward, usable
 from .models import Run, Sweep
 from .querysets import sparklines

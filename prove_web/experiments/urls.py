@@ -21,10 +21,7 @@ from . import (
     tools,
     what_if_pages,
 )
-from .compare import behaviour_pages
-from .compare import pages as compare
 from .outside import pages as outside
-from .paper import pages as paper
 from .table import bulk_pages
 from .table import pages as table
 from .what_if import pages as what_if
@@ -39,10 +36,6 @@ urlpatterns = [
     path("runs/views/", table.run_views, name="run-views"),
     path("runs/views/<int:saved_view>/", table.run_view, name="run-view"),
     path("runs/new/", run_launch.run_new, name="run-new"),
-    path("runs/compare/", compare.run_compare, name="run-compare"),
-    path("runs/behaviour/", behaviour_pages.run_behaviour, name="run-behaviour"),
-    path("runs/behaviour/beside/", behaviour_pages.run_beside, name="run-beside"),
-    path("paper/", paper.paper_page, name="paper"),
     path("runs/import/", outside.run_import, name="run-import"),
     path("runs/<int:run>/as/<str:tracker>/", outside.run_take, name="run-take"),
     path("runs/<int:run>/", detail.run_page, name="run"),

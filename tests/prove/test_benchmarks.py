@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prove_web.experiments.management.commands.evaluate import Command
+from prove_web.evaluations.management.commands.evaluate import Command
 from tests.prove.serving import Serve
 from training_worker.chat.protocol import ScriptedModel, parse_calls
 from training_worker.core.trajectory import Message, Rollout, ToolCall, UnreadableData

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.compare.behaviour import FLIPS, KINDS, Filter, pairs
-from prove_web.experiments.compare.divergence import find_divergence
-from prove_web.experiments.compare.sources import Attempt
+from prove_web.comparisons.behaviour import FLIPS, KINDS, Filter, pairs
+from prove_web.comparisons.sources import Attempt
+from prove_web.core.divergence import find_divergence
 from prove_web.experiments.models import Run
 from training_worker.core.trajectory import Example, Rollout, ToolCall
 

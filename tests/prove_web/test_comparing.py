@@ -21,13 +21,14 @@ from pytest_django import DjangoAssertNumQueries
 from scipy import stats
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.compare.aggregate import Curve, align_curves, band
-from prove_web.experiments.compare.component_diff import components, tools
-from prove_web.experiments.compare.curves import build_chart_data, read
-from prove_web.experiments.compare.differences import fields
-from prove_web.experiments.compare.final_eval import finals
-from prove_web.experiments.compare.groups import groups
-from prove_web.experiments.compare.params import MOST, ComparisonParams, parse_comparison_params
+from prove_web.comparisons.aggregate import Curve, align_curves, band
+from prove_web.comparisons.component_diff import components, tools
+from prove_web.comparisons.curves import build_chart_data, read
+from prove_web.comparisons.differences import fields
+from prove_web.comparisons.final_eval import finals
+from prove_web.comparisons.groups import groups
+from prove_web.comparisons.params import ComparisonParams, parse_comparison_params
+from prove_web.experiments.charts import MOST_COMPARED
 from prove_web.experiments.defaults import START
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import State
@@ -145,7 +146,7 @@ class TestWhichRuns:
             assert answer.status_code == 200
 
     def test_twenty_one_are_refused_in_words(self, project: Project, victors: Client) -> None:
-        url = f"{reverse('run-compare', args=project.path)}?{'&'.join(f'run={n}' for n in range(1, MOST + 2))}"
+        url = f"{reverse('run-compare', args=project.path)}?{'&'.join(f'run={n}' for n in range(1, MOST_COMPARED + 2))}"
         for part in ("", "&part=curves", "&part=finals"):
             answer = victors.get(url + part)
             assert answer.status_code == 400
@@ -207,7 +208,7 @@ class TestCurves:
     def test_long_runs_are_means_over_steps_and_exact_where_one_zooms_in(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prove_web.experiments.compare.curves.MOST_POINTS", 50)
+        monkeypatch.setattr("prove_web.comparisons.curves.MOST_POINTS", 50)
         run = trained_run(project, "Long", 200)
         series = read([run], ["reward"])
         rewards = dict(run.points.values_list("step", "metrics__reward"))
@@ -355,7 +356,7 @@ def test_twenty_long_runs_cost_as_few_questions_as_two_and_a_bounded_answer(
 ) -> None:
     data = dataset_of(project)
     tool_counts = {f"tool_{n}": (3, n % 3) for n in range(100)}
-    runs = [run_of(project, dataset=data, config={"seed": n}) for n in range(MOST)]
+    runs = [run_of(project, dataset=data, config={"seed": n}) for n in range(MOST_COMPARED)]
     step = {"tokens": 100, "elapsed_s": 1.5, TOOLS: tool_counts, "success": 0.5}
     Point.objects.bulk_create(
         Point(run=run, step=at, metrics={**step, "reward": at / 350 + run.number / 100})

@@ -16,9 +16,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project, User
+from prove_web.evaluations.management.commands.evaluate import add_training_servers
 from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.evaluations.policies import of_dataset
-from prove_web.experiments.management.commands.evaluate import add_training_servers
 from prove_web.experiments.models import Run
 from prove_web.experiments.run_estimate import SHIPPED
 from prove_web.live import message_broker

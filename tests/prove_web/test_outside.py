@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.compare.params import list_chart_metrics
+from prove_web.comparisons.params import list_chart_metrics
 from prove_web.experiments.models import Run
 from prove_web.live.deltas import deltas
 from prove_web.live.models import Job, JobEvent, State

@@ -14,11 +14,11 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.compare.aggregate import Curve
+from prove_web.comparisons.aggregate import Curve
 from prove_web.experiments.models import Run, RunKind
-from prove_web.experiments.paper.ours import load_project_results
-from prove_web.experiments.paper.pages import average_near_step
-from prove_web.experiments.paper.tables import ABLATIONS, Row, Table
+from prove_web.paper.ours import load_project_results
+from prove_web.paper.pages import average_near_step
+from prove_web.paper.tables import ABLATIONS, Row, Table
 from training_worker.evaluation import published_scores
 from training_worker.evaluation.published_scores import COLUMNS
 from training_worker.reward import PRESETS

@@ -10,8 +10,8 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.compare.component_diff import components
-from prove_web.experiments.compare.params import load_runs
+from prove_web.comparisons.component_diff import components
+from prove_web.comparisons.params import load_runs
 from prove_web.experiments.models import Run, RunKind
 from prove_web.experiments.reward_scale import build_rescore_query, definitions, same_reward
 from prove_web.experiments.summary_tiles import figures

@@ -8,15 +8,15 @@ from typing import Any
 
 from django.db.models import Avg, Max, Q
 
+from prove_web.experiments.chance import Difference, Tone
+from prove_web.experiments.evaluation import PARTS
+from prove_web.experiments.models import Point, Run
+from prove_web.experiments.reward_scale import SCORED, same_reward
+from prove_web.experiments.tools import Count as Calls
+from prove_web.experiments.tools import count, server_of
 from training_worker.monitoring.event_data import readable
 from training_worker.monitoring.metrics import TOOLS
 
-from ..chance import Difference, Tone
-from ..evaluation import PARTS
-from ..models import Point, Run
-from ..reward_scale import SCORED, same_reward
-from ..tools import Count as Calls
-from ..tools import count, server_of
 from .curves import number
 
 TENTH = 10

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from prove_web.experiments import chance
+from prove_web.experiments.evaluation import Scale
+from prove_web.experiments.models import Run
 from training_worker.evaluation.intervals import bootstrap_interval
 
-from .. import chance
-from ..evaluation import Scale
-from ..models import Run
 from .eval_rollouts import RolloutsUnavailable, shorts
 
 

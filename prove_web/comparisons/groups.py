@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..forms import of_reward
-from ..models import Run
+from prove_web.experiments.forms import of_reward
+from prove_web.experiments.models import Run
+
 from .differences import Settings, label, settings_of
 
 SEED, PRESET = "seed", "reward_preset"

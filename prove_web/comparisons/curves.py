@@ -14,10 +14,10 @@ import numpy as np
 from django.db.models import Avg, Case, F, Max, Sum
 
 from prove_web.core.json_number import json_number
+from prove_web.experiments.charts import Source
+from prove_web.experiments.metric_series import round_floats
+from prove_web.experiments.models import HeldOut, Point, Run
 
-from ..charts import Source
-from ..metric_series import round_floats
-from ..models import HeldOut, Point, Run
 from .aggregate import Curve, band
 from .groups import Group, build_single_run_groups, groups
 from .params import HELD_OUT, ComparisonParams, list_chart_metrics

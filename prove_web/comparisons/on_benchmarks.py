@@ -10,12 +10,12 @@ from prove_web.evaluations.annotations import annotate_evaluations
 from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.evaluations.querysets import why_not
 from prove_web.evaluations.reports import title_of
+from prove_web.experiments.evaluation import Scale
+from prove_web.experiments.models import Run
 from prove_web.live.models import State
 from training_worker.evaluation.intervals import bootstrap_interval
 from training_worker.evaluation.protocol import task_of
 
-from ..evaluation import Scale
-from ..models import Run
 from .final_eval import Difference, add_coordinates
 
 Values = Mapping[str, float]

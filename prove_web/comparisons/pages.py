@@ -10,14 +10,15 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.core.parse_int import parse_digits
+from prove_web.experiments.charts import MOST_COMPARED
+from prove_web.experiments.reward_scale import SCORED, Definition, definitions
 
-from ..reward_scale import SCORED, Definition, definitions
 from .component_diff import MAX_TOOLS, components, tools
 from .curves import build_chart_data
 from .differences import environments, fields
 from .final_eval import finals
 from .on_benchmarks import boards
-from .params import AXES, BANDS, MOST, ComparisonParams, TooMany, charts, name_of, parse_comparison_params
+from .params import AXES, BANDS, ComparisonParams, TooMany, charts, name_of, parse_comparison_params
 from .picker import chips, colour_of, search_runs, suggest_comparisons
 
 WORDS = 100  # characters of a search
@@ -48,7 +49,7 @@ def run_compare(request: ProjectRequest) -> HttpResponse:
 
 
 def page(request: ProjectRequest, selection: ComparisonParams) -> dict[str, Any]:
-    context: dict[str, Any] = {"params": selection, "chips": chips(selection), "most": MOST}
+    context: dict[str, Any] = {"params": selection, "chips": chips(selection), "most": MOST_COMPARED}
     if not selection.runs:
         return context | {"suggested": suggest_comparisons(request.project)}
     settings = fields(selection.runs, selection.base)
@@ -102,7 +103,7 @@ def tools_part(request: ProjectRequest, selection: ComparisonParams) -> dict[str
 
 def picker_part(request: ProjectRequest, selection: ComparisonParams) -> dict[str, Any]:
     words = request.GET.get("q", "")[:WORDS]
-    return {"found": search_runs(request.project, selection, words), "words": words, "most": MOST}
+    return {"found": search_runs(request.project, selection, words), "words": words, "most": MOST_COMPARED}
 
 
 PARTS = {"finals": finals_part, "tools": tools_part, "picker": picker_part}

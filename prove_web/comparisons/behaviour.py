@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .divergence import find_divergence
+from prove_web.core.divergence import find_divergence
+
 from .eval_rollouts import Call
 from .sources import Attempt
 

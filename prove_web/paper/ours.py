@@ -12,13 +12,12 @@ from prove_web.accounts.models import Project
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.querysets import BASELINES, last_part
 from prove_web.evaluations.ranking import LeaderboardRow, build_leaderboard_row, load_finished_evaluations
+from prove_web.experiments.initial_policy import WARM
+from prove_web.experiments.models import Run, RunKind
+from prove_web.experiments.querysets import select_sampled_value
 from prove_web.live.models import State
 from training_worker.evaluation import published_scores
 from training_worker.reward import PAPER, PRESETS, BadReward, read_reward
-
-from ..initial_policy import WARM
-from ..models import Run, RunKind
-from ..querysets import select_sampled_value
 
 MOST = 1_000  # newest runs considered
 BASE, PROVE, SFT = "base", "PROVE", "SFT"

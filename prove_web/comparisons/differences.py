@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..config_display import as_text, get_logged_config
-from ..defaults import EVALUATE, REWARD, START
-from ..form_fields import format_config_value
-from ..forms import RunForm, belongs, format_setting, map_config_to_fields, of_reward
-from ..models import Run, RunKind
-from ..outside import limits as outside
-from ..reward_fields import as_fields
+from prove_web.experiments.config_display import as_text, get_logged_config
+from prove_web.experiments.defaults import EVALUATE, REWARD, START
+from prove_web.experiments.form_fields import format_config_value
+from prove_web.experiments.forms import RunForm, belongs, format_setting, map_config_to_fields, of_reward
+from prove_web.experiments.models import Run, RunKind
+from prove_web.experiments.outside import limits as outside
+from prove_web.experiments.reward_fields import as_fields
+
 from .params import MADE
 
 Settings = dict[str, str]  # by form field name, as text

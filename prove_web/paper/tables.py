@@ -13,11 +13,11 @@ from prove_web.accounts.models import Project
 from prove_web.evaluations.querysets import why_not
 from prove_web.evaluations.ranking import LeaderboardRow
 from prove_web.evaluations.reports import title_of
+from prove_web.experiments.initial_policy import WARM
+from prove_web.experiments.models import Run
 from training_worker.core.models import BEST
 from training_worker.evaluation import published_scores
 
-from ..initial_policy import WARM
-from ..models import Run
 from .ours import BASE, OF_RUN, PROVE, SFT, ProjectResults, Slot
 
 ABLATIONS = dict(

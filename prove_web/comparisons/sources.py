@@ -18,12 +18,12 @@ from prove_web.accounts.models import Project
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.querysets import evaluation_of, why_not
 from prove_web.evaluations.storage import NoConversation, folder_of
+from prove_web.experiments.models import Run
 from prove_web.live.models import ENDED
 from training_worker.core.trajectory import UnreadableData, read_lines
 from training_worker.evaluation.protocol import Result
 from training_worker.evaluation.results import ITEMS
 
-from ..models import Run
 from .eval_rollouts import FILES, LARGEST, Call, RolloutsUnavailable, calls_of, shorts
 from .eval_rollouts import Side as When
 

@@ -12,11 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from prove_web.experiments.defaults import DEFAULTS
+from prove_web.experiments.models import Run
 from training_worker.core.trajectory import Rollout, UnreadableData, loads, read_lines
 from training_worker.reward.success import is_success
-
-from ..defaults import DEFAULTS
-from ..models import Run
 
 Side = Literal["before", "after"]
 Mode = Literal["sampled", "greedy"]

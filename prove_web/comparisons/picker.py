@@ -10,10 +10,11 @@ from django.db.models import Q
 
 from prove_web.accounts.models import Project
 from prove_web.core.parse_int import parse_digits
+from prove_web.experiments.charts import MOST_COMPARED
+from prove_web.experiments.models import Run
 
-from ..models import Run
 from .groups import build_single_run_groups, groups
-from .params import MOST, ComparisonParams, declared_base
+from .params import ComparisonParams, declared_base
 
 FOUND = 12
 
@@ -79,7 +80,7 @@ def build_query_with_runs(selection: ComparisonParams, runs: Sequence[Run]) -> s
     """Return the query string with these runs added; "" where the limit is reached."""
     joined = (*selection.runs, *runs)
     base = selection.base if selection.base != declared_base(selection.runs) else declared_base(joined)
-    return replace(selection, runs=joined, base=base).address if len(joined) <= MOST else ""
+    return replace(selection, runs=joined, base=base).address if len(joined) <= MOST_COMPARED else ""
 
 
 def suggest_comparisons(project: Project) -> list[tuple[str, str]]:
@@ -93,6 +94,6 @@ def suggest_comparisons(project: Project) -> list[tuple[str, str]]:
     )
     swept: Any = runs.exclude(sweep=None).select_related("sweep").order_by("-sweep__number", "-number").first()
     if swept is not None:
-        members = list(runs.filter(sweep=swept.sweep_id).order_by("number")[:MOST])
+        members = list(runs.filter(sweep=swept.sweep_id).order_by("number")[:MOST_COMPARED])
         found += [(f"Runs of sweep {swept.sweep.name}", build_query_with_runs(ComparisonParams(), members))]
     return found

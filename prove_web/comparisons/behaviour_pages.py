@@ -17,10 +17,10 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.comparison import mark_differing_call
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.querysets import why_not
+from prove_web.experiments.rollouts import examples_of
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
 
-from ..rollouts import examples_of
 from .behaviour import KINDS, LENGTHS, Filter, Pair, pairs
 from .eval_rollouts import RolloutsUnavailable, rollout_at
 from .sources import Side, list_source_choices, require_alike, side_of

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.comparisons.aggregate import Curve
+from prove_web.comparisons.curves import read
 from prove_web.core.parse_int import parse_digits
+from prove_web.experiments.evaluation import PARTS
+from prove_web.experiments.forms import usable
+from prove_web.experiments.models import Run
 from prove_web.trajectories.models import Dataset
 from training_worker.evaluation import published_scores
 
-from ..compare.aggregate import Curve
-from ..compare.curves import read
-from ..evaluation import PARTS
-from ..forms import usable
-from ..models import Run
 from .ours import PROVE, ProjectResults, load_project_results
 from .tables import Tables
 

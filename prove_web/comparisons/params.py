@@ -11,13 +11,12 @@ from django.db.models.fields.json import KeyTransform
 from django.http import QueryDict
 
 from prove_web.accounts.models import Project
+from prove_web.experiments.charts import CHARTS, MOST_COMPARED, Chart, charts_of
+from prove_web.experiments.models import Run
+from prove_web.experiments.querysets import select_sampled_value
 
-from ..charts import CHARTS, Chart, charts_of
-from ..models import Run
-from ..querysets import select_sampled_value
 from .aggregate import KINDS
 
-MOST = 20  # runs in one comparison
 MOST_METRICS = 8
 TOO_LARGE = 1 << 31  # out of range for a database integer
 AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
@@ -100,10 +99,10 @@ class ComparisonParams:
 def parse_comparison_params(project: Project, query: QueryDict) -> ComparisonParams:
     """Parse the parameters and ignore invalid ones; one query. Raises TooMany."""
     numbers = list(dict.fromkeys(int(text) for text in query.getlist("run") if text.isdecimal() and len(text) < 100))
-    if len(numbers) > MOST:
+    if len(numbers) > MOST_COMPARED:
         raise TooMany(
-            f"{len(numbers)} runs are selected; at most {MOST} can be compared. "
-            f"Remove {len(numbers) - MOST} of them, or group a sweep's runs on its own page."
+            f"{len(numbers)} runs are selected; at most {MOST_COMPARED} can be compared. "
+            f"Remove {len(numbers) - MOST_COMPARED} of them, or group a sweep's runs on its own page."
         )
     found = {run.number: run for run in load_runs(project, [number for number in numbers if number < TOO_LARGE])}
     runs = tuple(found[number] for number in numbers if number in found)
