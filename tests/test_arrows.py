@@ -120,7 +120,8 @@ OUTSIDE = {
     "prove_web.servers.management.commands.pan_graph": {"django", "playwright"},
     "prove_web.servers.management.commands.time_call": {"django", "playwright"},
     "prove_web.trajectories": {"django", "django_filters", "networkx", "pydantic"},
-    "prove_web.trajectories.search": {"django", "lark"},
+    "prove_web.trajectories.search": {"django"},
+    "prove_web.query_language": {"django", "lark"},
 }
 
 

@@ -31,7 +31,7 @@ FIXED = {  # by a database, a file format or a library
     "prove_web/alerts/models.py: Watched",
     "prove_web/trajectories/models.py: Opened",
     "prove_web/workers/models.py: Drained",
-    "prove_web/trajectories/search/parsing.py: negated",
+    "prove_web/query_language/parsing.py: negated",
     "prove_web/trajectories/models.py: Words",
     "mcp_servers/core/state.py: where",
     "training_worker/datasets/export/lines.py: tell",

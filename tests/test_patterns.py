@@ -19,7 +19,7 @@ from mcp_servers.filesystem.tools_files import GAP, glob
 from prove_web.servers.arguments import NATIVE
 from tests.sharing import SEEN_BY_PYTEST, checked, digest_of
 
-BOUNDED = {"prove_web/trajectories/search/completion.py"}  # quadratic, in a query of at most 1,000 characters
+BOUNDED = {"prove_web/query_language/completion.py"}  # quadratic, in a query of at most 1,000 characters
 SHORT = 200
 LITERAL = "texts that are escaped, next to each other or one of many"
 PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some of them to try

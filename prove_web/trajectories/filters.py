@@ -10,10 +10,10 @@ from django import forms
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Concat
 
+from prove_web.query_language.query_string import build_query_string, parse_search
 from prove_web.review.blinding import Blind
 
 from .choices import KINDS, LEVELS, SPLITS
-from .list_params import build_query_string, parse_search
 from .models import Dataset, Trajectory
 from .paging import SORTS
 from .search import Fault, search

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from prove_web.accounts.models import Project
+from prove_web.query_language.ast import AllOf, AnyOf, FieldComparison, format_query
+from prove_web.query_language.parsing import parse
 from prove_web.review.acceptance_status import AcceptanceStatus, standings
 from prove_web.review.blinding import Blind
 from prove_web.review.models import Comment, Item
@@ -19,8 +21,6 @@ from .choices import FEATURES, KINDS, SPLITS
 from .metadata import Row, row_of
 from .models import Trajectory
 from .paging import Page
-from .search.ast import AllOf, AnyOf, FieldComparison, format_query
-from .search.parsing import parse
 
 MAX_VALUES = 12
 TITLES = {"server": "Server", "kind": "Kind", "feature": "Difficulty", "split": "Split", "label": "Label"}

@@ -8,10 +8,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from prove_web.query_language.query_string import parse_search
 from prove_web.review.blinding import Blind
 
 from .filters import TrajectoryFilter
-from .list_params import ALL, address, parse_search
+from .list_params import ALL, address
 from .models import Trajectory
 from .paging import DEFERRED, Order, order_of
 from .search import search

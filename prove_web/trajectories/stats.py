@@ -11,10 +11,10 @@ from typing import Any
 from django.db.models import Count
 
 from mcp_servers.catalogue import TOOLS
+from prove_web.query_language.ast import quote_value
 
 from .choices import FEATURES, KINDS, LEVELS
 from .models import Dataset, Trajectory
-from .search.ast import quote_value
 
 KIND_NAMES, LEVEL_NAMES = dict(KINDS), dict(LEVELS)
 LONG = 4  # steps

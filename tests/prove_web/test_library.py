@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, SavedView, User
+from prove_web.query_language.completion import Completion
+from prove_web.query_language.completion import complete as complete_query
 from prove_web.review.models import Item, Queue
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.paging import SORTS
-from prove_web.trajectories.search.completion import complete
+from prove_web.trajectories.search.fields import FIELDS
+from prove_web.trajectories.search.values import VALUES
 from prove_web.trajectories.text_stats import distinct, measure, moving_ratio
 
 from .examples import chain, dataset_of, examples
@@ -188,6 +191,10 @@ def test_what_may_stand_before_the_cursor_is_offered(
     found = as_user(victor).get(at("trajectory-completion", project, q=typed, at=len(typed))).json()
     assert found["options"][0]["text"] == first
     assert typed[: found["start"]] + first + typed[found["end"] :] == result
+
+
+def complete(project: Project, query: str, at: int) -> Completion:
+    return complete_query(project, query, at, FIELDS, VALUES.get)
 
 
 @pytest.mark.parametrize("typed", ["balanceq", 'some "words in a', "steps>", "zzz:a"])

@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prove_web.accounts.models import Organisation, Project, User
+from prove_web.query_language.ast import AllOf, AnyOf, FieldComparison, Negation, Node, Text, format_query
+from prove_web.query_language.parsing import parse
 from prove_web.review.models import Comment, Item, Queue, Review
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.denormalised_columns import derive_columns, tokens
@@ -23,9 +25,7 @@ from prove_web.trajectories.load_dataset import row
 from prove_web.trajectories.many import attempt
 from prove_web.trajectories.models import Trajectory, Words
 from prove_web.trajectories.search import search
-from prove_web.trajectories.search.ast import AllOf, AnyOf, FieldComparison, Negation, Node, Text, format_query
 from prove_web.trajectories.search.fields import FIELDS
-from prove_web.trajectories.search.parsing import parse
 from training_worker.core.trajectory import dumps
 
 from .examples import abstention, chain, dataset_of, examples

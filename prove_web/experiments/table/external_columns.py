@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery
 
 from prove_web.accounts.models import Project
-from prove_web.trajectories.search.ast import BadQuery, FieldComparison
-from prove_web.trajectories.search.fields import Field
-from prove_web.trajectories.search.lookups import any_of, combine_with_or
+from prove_web.query_language.ast import BadQuery, FieldComparison
+from prove_web.query_language.field import Field
+from prove_web.query_language.lookups import any_of, combine_with_or
 
 from ..models import Run, RunSetting
 from ..outside.config_flatten import LONGEST_NAME, normalise_name

@@ -16,11 +16,11 @@ from django.db.models.lookups import Contains
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
-from prove_web.trajectories.search.ast import BadQuery, FieldComparison
-from prove_web.trajectories.search.fields import Field
-from prove_web.trajectories.search.lookups import any_of, combine_with_or, compare_integer, match_choice, text
-from prove_web.trajectories.search.lookups import parse_choice as one_among
-from prove_web.trajectories.search.values import numbers, people, provide_fixed_values
+from prove_web.query_language.ast import BadQuery, FieldComparison
+from prove_web.query_language.field import Field
+from prove_web.query_language.lookups import any_of, combine_with_or, compare_integer, match_choice, text
+from prove_web.query_language.lookups import parse_choice as one_among
+from prove_web.query_language.values import numbers, people, provide_fixed_values
 from training_worker.monitoring.metrics import METRICS
 
 from ..models import RunKind

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from django.db.models import Expression, FloatField, Q, Value
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, In, IsNull, LessThan, LessThanOrEqual
 
-from prove_web.trajectories.search.ast import BadQuery, FieldComparison
+from prove_web.query_language.ast import BadQuery, FieldComparison
 
 CLOSE = 1e-9  # relative tolerance for equal numbers after averaging in the database
 NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][-+]?[0-9]{1,3})?")

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.core.parse_int import parse_digits
-from prove_web.trajectories.search.completion import complete
+from prove_web.query_language.completion import complete
 
 from .. import run_metadata
 from . import columns, export, fields, search

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import QueryDict
 
 from prove_web.accounts.models import Preference, Project
-from prove_web.trajectories.list_params import build_query_string
+from prove_web.query_language.query_string import build_query_string
 
 from . import search
 from .columns import Column, column, join_column_keys, list_default_columns, read

@@ -10,9 +10,9 @@ from django.db.models import Q
 
 from prove_web.accounts.models import Project
 from prove_web.core.parse_int import parse_digits
-from prove_web.trajectories.search.ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Negation, Node, Text
-from prove_web.trajectories.search.fields import EQUAL
-from prove_web.trajectories.search.parsing import parse
+from prove_web.query_language.ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Negation, Node, Text
+from prove_web.query_language.field import EQUAL
+from prove_web.query_language.parsing import parse
 
 from .fields import field_of, unknown
 

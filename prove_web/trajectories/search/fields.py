@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
-from training_worker.reward.prove_reward import COMPONENTS
-
-from .. import choices
-from ..models import Dataset, Trajectory
-from .ast import BadQuery, FieldComparison
-from .lookups import (
-    Rows,
+from prove_web.query_language.ast import BadQuery, FieldComparison
+from prove_web.query_language.field import EQUAL, Field
+from prove_web.query_language.lookups import (
     any_of,
     chosen_entry,
     combine_with_or,
@@ -26,26 +21,15 @@ from .lookups import (
     score,
     text,
 )
+from training_worker.reward.prove_reward import COMPONENTS
+
+from .. import choices
+from ..models import Dataset, Trajectory
 from .review_fields import match_attributes, match_labels, match_queue, match_reviewers
 from .values import ENDS, KNOBS
 
 REVIEW_FIELDS = frozenset({"reward", *COMPONENTS, "component", "label", "reviewer", "has", "parent"})
-EQUAL, COMPARED = (":", "=", "!="), (":", "=", "!=", "<", "<=", ">", ">=")
 COMPONENT = re.compile(rf"({'|'.join(COMPONENTS)})(:|=|!=|<=?|>=?)(.*)", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Field:
-    """A field: `rows` returns the condition, `means` describes the field, and `example` shows its use."""
-
-    means: str
-    example: str
-    rows: Rows
-    compared: bool = False
-
-    @property
-    def ops(self) -> tuple[str, ...]:
-        return COMPARED if self.compared else EQUAL
 
 
 def condition(project: Project, comparison: FieldComparison) -> Q:

@@ -11,8 +11,9 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
+from prove_web.query_language.ast import BadQuery, Text
+
 from ..denormalised_columns import tokens
-from .ast import BadQuery, Text
 
 SQLITE = "SELECT rowid FROM trajectories_fulltext WHERE trajectories_fulltext MATCH %s"
 POSTGRESQL = "SELECT trajectory_id FROM trajectories_words WHERE tokens @@ to_tsquery('simple', %s)"

@@ -8,12 +8,12 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
 from prove_web.accounts.models import Project
+from prove_web.query_language.ast import FieldComparison
+from prove_web.query_language.lookups import any_of, combine_with_or, compare_integer, parse_choice
 from prove_web.review.models import Acceptance, Comment, Item, Queue
 from prove_web.review.visible_labels import get_visible_reviews
 
 from ..models import Trajectory
-from .ast import FieldComparison
-from .lookups import any_of, combine_with_or, compare_integer, parse_choice
 
 
 def match_labels(project: Project, comparison: FieldComparison) -> Q:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from prove_web.accounts.models import Project
+from prove_web.query_language.ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Negation, Node, Text
+from prove_web.query_language.parsing import parse
 from prove_web.review.blinding import Blind
 
 from ..models import Dataset, Trajectory
-from .ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Negation, Node, Text
 from .fields import condition, reveals_outcome
 from .fulltext import match_texts
-from .parsing import parse
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from mcp_servers.catalogue import SERVERS, TOOLS
-from prove_web.accounts.models import Project, User
+from prove_web.accounts.models import Project
+from prove_web.query_language.values import MOST, Values, numbers, people, provide_fixed_values
 from prove_web.review.models import Queue
 from prove_web.review.schema import VERDICTS, BadSchema, read_schema
 from training_worker.dataflow.templates import PERSONAS
@@ -17,7 +16,6 @@ from .review_fields import HAS
 KNOBS = ("distractors", "enums_stripped", "irrelevance", "missing_function")
 ENDS = ("answered", "assistant_turns", "calls", "tokens", "infrastructure")
 STATUSES = ("ok", "error")
-MOST = 200  # queues and people that are read
 
 
 def labels(project: Project) -> list[str]:
@@ -31,24 +29,7 @@ def labels(project: Project) -> list[str]:
     return list(found)
 
 
-def people(project: Project) -> list[str]:
-    members = User.objects.filter(memberships__organisation=project.organisation_id)
-    return list(members.order_by("username").values_list("username", flat=True)[:MOST])
-
-
-def numbers(name: str) -> Callable[[Project], list[str]]:
-    def list_numbers(project: Project) -> list[str]:
-        return [str(one) for one in getattr(project, name).values_list("number", flat=True)[:MOST]]
-
-    return list_numbers
-
-
-def provide_fixed_values(values: Iterable[str]) -> Callable[[Project], list[str]]:
-    found = list(values)
-    return lambda project: found
-
-
-VALUES: dict[str, Callable[[Project], list[str]]] = {
+VALUES: dict[str, Values] = {
     "tool": provide_fixed_values(TOOLS),
     "server": provide_fixed_values(SERVERS),
     "split": provide_fixed_values(name for name, _ in choices.SPLITS),

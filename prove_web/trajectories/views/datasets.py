@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import Job, JobEvent, State
+from prove_web.query_language.query_string import build_query_string, parse_search
 from prove_web.review.blinding import Blind
 
 from ..dataset_card import card
@@ -23,7 +24,6 @@ from ..filters import TrajectoryFilter
 from ..forecast import NoForecast, drops, forecast
 from ..forms import OF_A_CHAIN, NewDataset
 from ..lineage import lineage
-from ..list_params import build_query_string, parse_search
 from ..listing import build_trajectory_lines
 from ..models import Dataset
 from ..paging import SORTS, order_of, page_of

@@ -15,11 +15,13 @@ from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.core.parse_int import parse_digits
 from prove_web.live.models import State
+from prove_web.query_language.completion import complete
+from prove_web.query_language.query_string import parse_search
 from prove_web.review.blinding import Blind
 
 from ..detail_context import build_reading_context
 from ..filters import TrajectoryFilter
-from ..list_params import ALL, address, parse_search
+from ..list_params import ALL, address
 from ..listing import build_trajectory_lines, facets
 from ..metadata import row_of
 from ..page_links import links
@@ -27,7 +29,8 @@ from ..paging import SORTS, order_of, page_of
 from ..prev_next import neighbours
 from ..samples import SIZE, sample
 from ..search import search
-from ..search.completion import complete
+from ..search.fields import FIELDS
+from ..search.values import VALUES
 from ..stats import stats
 from .lookup import one_of, one_trajectory
 
@@ -134,7 +137,7 @@ def trajectory_completion(request: Any) -> HttpResponse:
     """Return the completions at a position of a query, as JSON."""
     query, at = parse_search(request.GET)[:MOST_TYPED], request.GET.get("at", "")
     place = int(at) if at.isascii() and at.isdecimal() and len(at) < 6 else len(query)
-    return JsonResponse(asdict(complete(request.project, query, place)))
+    return JsonResponse(asdict(complete(request.project, query, place, FIELDS, VALUES.get)))
 
 
 @in_project(Action.ANNOTATE)

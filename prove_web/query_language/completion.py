@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from prove_web.accounts.models import Project
 
 from .ast import quote_value
-from .fields import FIELDS, Field
+from .field import Field
 from .parsing import MOST
-from .values import VALUES
+from .values import Values
 
 OFFERED = 30
 FIELD = r"-?(?:(config\.[\w./-]+|[A-Za-z][\w-]*)(?:!=|[<>]=?|[:=]))?"
 PLAIN, QUOTED = re.compile(FIELD + r'([^\s()"]*)\Z'), re.compile(FIELD + r'"([^"]*)\Z')
 REST, REST_QUOTED = re.compile(r'[^\s()"]*'), re.compile(r'[^"]*"?')
-Values = Callable[[str], Callable[[Project], list[str]] | None]  # values of a field, by project
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Completion:
 
 
 def complete(
-    project: Project, query: str, at: int, fields: Mapping[str, Field] = FIELDS, values_of: Values = VALUES.get
+    project: Project, query: str, at: int, fields: Mapping[str, Field], values_of: Callable[[str], Values | None]
 ) -> Completion:
     """Return the options at the cursor; none inside a phrase, and none for a word that matches no field."""
     at = max(0, min(at, len(query), MOST))

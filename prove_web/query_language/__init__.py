@@ -1,0 +1,1 @@
+"""The search language of lists: syntax tree, parser, fields, lookups and completion."""
