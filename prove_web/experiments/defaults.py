@@ -36,7 +36,7 @@ SWITCHES: dict[str, Value] = {
     **{name: GRPO[name] for name in ("difficulty", "curriculum", "longest_prompt")},
     "longest": SFT["longest"],
     **{name: GRPO[name] for name in ("backend", "vllm_mode", "device", "precision", "gradient_checkpointing")},
-    **{name: GRPO[name] for name in ("micro_batch", "lora_rank", "lora_alpha", "processes", "sharding")},
+    **{name: GRPO[name] for name in ("micro_batch", "trainable", "lora_rank", "lora_alpha", "processes", "sharding")},
 }
 LIMITS: dict[str, int] = asdict(TokenLimits())  # sent together, as `limits`
 REWARD: dict[str, Value] = asdict(PAPER)

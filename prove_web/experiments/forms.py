@@ -111,7 +111,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         "Learning rate",
         "learning_rate",
         1e-8,
-        1e-2,
+        0.1,
         "2e-4 for the tiny policy; 5e-8 to 1e-5 for large ones, higher with LoRA.",
     )
     batch = number("Batch size", "batch", 1, 256, "Conversations per step. 8 for the tiny policy, 16 for large ones.")

@@ -38,6 +38,12 @@ class MachineFields(forms.Form):
         4096,
         "Rollouts per forward pass of the update; 0 means all. 1 to 8 saves memory.",
     )
+    trainable = choice(
+        "Trained weights",
+        "trainable",
+        (("all", "All"), ("final_norm", "Final norm")),
+        "Final norm trains only the gains before the output. Needs a high learning rate, such as 0.06.",
+    )
     lora_rank = number("LoRA rank", "lora_rank", 0, 1024, "0 trains all weights; 8 to 64 trains adapters only.")
     lora_alpha = number("LoRA alpha", "lora_alpha", 1, 4096, "Scale of the adapters. One or two times the rank.")
     backend = choice(
@@ -78,6 +84,8 @@ def faults(given: Mapping[str, Any]) -> dict[str, str]:
         found["sharding"] = f"{title_of(sharding)} requires the vLLM generation backend. Choose vLLM or ZeRO-2."
     if not given.get("lora_rank") and given.get("lora_alpha") not in (None, SWITCHES["lora_alpha"]):
         found["lora_alpha"] = "LoRA alpha requires a LoRA rank above 0. Set a rank or reset alpha to its default."
+    if given.get("trainable") == "final_norm" and given.get("lora_rank"):
+        found["trainable"] = "LoRA trains its adapters. Choose All, or set the LoRA rank to 0."
     prompts, micro = given.get("prompts") or 0, given.get("micro_batch") or 0
     each = prompts * (given.get("group") or 0) // processes
     if prompts % processes:

@@ -14,6 +14,7 @@ from .initial_policy import audit_of, model_folder
 
 TITLES = {
     "tiny": "Tiny policy on a CPU",
+    "final_norm": "Tiny policy, final norm only",
     "gpu": "One GPU, LoRA",
     "paper": "The paper, for the chosen policy",
     "paper:qwen3-4b": "The paper, Qwen3-4B",
@@ -23,8 +24,10 @@ TITLES = {
 }
 MODELS = {"qwen3-4b": ("qwen3", 4e9), "qwen3-8b": ("qwen3", 8e9), "qwen2.5-7b": ("qwen2.5", 7e9)}
 MODELS |= {"granite-8b": ("granite4", 8e9)}
+TINY = {"minutes": 6.0, "decay": START["decay"], "epochs": 3, "batch": 8, "longest": 2048, "evaluate_every": 20}
 BEYOND: dict[str, dict[str, Any]] = {  # settings beyond the preset's GRPO settings
-    "tiny": {"minutes": 6.0, "decay": START["decay"], "epochs": 3, "batch": 8, "longest": 2048, "evaluate_every": 20},
+    "tiny": TINY,
+    "final_norm": TINY,
     # three epochs (section 4) and the batch size of GRPO; the paper gives no learning rate, so a common one is used
     "gpu": {"minutes": 2_880.0, "epochs": 3, "batch": 16, "longest": 8_192, "evaluate_every": 25},
     "paper": {"minutes": 20_160.0, "epochs": 3, "batch": 16, "longest": 28_768, "evaluate_every": 50},

@@ -216,6 +216,7 @@ def plan_of(kind: str, spec: dict[str, Any], size: int) -> Plan:
         return Plan(**common, tokens=given.longest + LIMITS["completion"])
     return Plan(
         **common,
+        trainable=given.trainable,
         beta=given.beta,
         sharding=given.sharding,
         processes=given.processes,

@@ -110,7 +110,7 @@ def test_every_setting_has_a_line_of_help_and_one_place() -> None:
         ("max_steps", "0", "greater than or equal to 1"),
         ("max_steps", "1.5", "Enter a whole number."),
         ("max_steps", "9" * 50, "less than or equal to 100000"),
-        ("learning_rate", "0.1", "less than or equal to 0.01"),
+        ("learning_rate", "0.2", "less than or equal to 0.1"),
         ("learning_rate", "-1", "greater than or equal to 1e-08"),
         ("prompts", "65", "less than or equal to 64"),
         ("group", "1", "greater than or equal to 2"),
@@ -292,6 +292,18 @@ def test_filling_a_recipe_in_launches_nothing_and_keeps_what_it_does_not_set(
         "clip_high": "0.28",
         "decay": "0.3",
     }
+
+
+def test_a_run_like_that_of_the_proof_is_launched_by_its_recipe(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    filled_in = alices.post(page(project), filled(dataset) | {"fill": "recipe", "recipe": "final_norm"}).context["form"]
+    changed = {"credit": "rollout", "trainable": "final_norm"}
+    typed = {name: filled_in[name].value() for name in ("learning_rate", *changed)}
+    assert config_of(project, alices, dataset, **typed) == changed
+    assert Run.objects.get(project=project).config["learning_rate"] == 0.06
+    answer = alices.post(page(project), filled(dataset, **typed, lora_rank="8"))
+    assert "LoRA trains its adapters" in answer.context["form"].errors["trainable"][0]
 
 
 def test_the_paper_recipe_is_a_supervised_one_for_a_supervised_run(

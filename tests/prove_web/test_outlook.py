@@ -128,6 +128,8 @@ def test_adapters_take_less_memory_and_disk_and_a_reference_model_more() -> None
     full, adapters = Plan(tokens=10, rows=2), Plan(tokens=10, rows=2, lora_rank=8)
     assert footprint(weights, adapters, model, 1e9).total < footprint(weights, full, model, 1e9).total
     assert on_disk(weights, adapters) < on_disk(weights, full) == 3 * 12 * 1_000_000
+    norm = Plan(tokens=10, rows=2, trainable="final_norm")
+    assert on_disk({**weights, "norm.weight": (1000,)}, norm) == 3 * (4 * 1_001_000 + 8 * 1000)
     with_reference = footprint(weights, Plan(tokens=10, rows=2, beta=0.01), model, 1e9)
     assert with_reference.total - footprint(weights, full, model, 1e9).total == 4_000_000
 

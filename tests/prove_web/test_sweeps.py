@@ -224,7 +224,7 @@ class TestPages:
             ([("colour", "red")], {}, "Select a valid choice. colour is not one"),
             ([("name", "a, b")], {}, "Select a valid choice. name is not one"),
             ([("learning_rate", "nan, 1e-6")], {}, "Learning rate 'nan': Enter a number."),
-            ([("learning_rate", "1e-6, 5")], {}, "Learning rate '5': Ensure this value is less than or equal to 0.01."),
+            ([("learning_rate", "1e-6, 5")], {}, "Learning rate '5': Ensure this value is less than or equal to 0.1."),
             ([("group", "1, 8")], {}, "Group size '1': Ensure this value is greater than or equal to 2."),
             ([("loss", "dapo, ppo")], {}, "Loss 'ppo': Select a valid choice. ppo is not one"),
             ([("dataset", "99")], {}, "Dataset '99'"),

@@ -204,6 +204,9 @@ def test_memory_is_counted_by_what_holds_it() -> None:
     assert full.cache == rows * (1024 + 1024) * layers * 2 * kv * dim * 4
     lora = footprint(replace(RUN, lora_rank=8, beta=0.01, precision="bf16"), weights, model)
     assert lora.reference == 0 and lora.cache == full.cache / 2 and lora.gradients < full.gradients / 4
+    norm = footprint(replace(RUN, trainable="final_norm"), weights, model)
+    gains = load_policy(SHIPPED).model.base_model.norm.weight.numel()
+    assert (norm.weights, norm.gradients, norm.optimizer) == (full.weights, 4 * gains, 8 * gains)
     spread = footprint(replace(RUN, processes=4, sharding="fsdp", backend="vllm"), weights, model)
     assert spread.weights == full.weights / 4 and spread.optimizer == full.optimizer / 4
 

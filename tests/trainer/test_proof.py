@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 from mcp_servers.catalogue import TOOLS
 from tests.prove.known import NAMES, known_graph
+from training_worker.config.presets import FINAL_NORM
 from training_worker.core.models import ROOTS
 from training_worker.core.warm import SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
 from training_worker.experiments import proof
@@ -140,3 +141,8 @@ def outcomes(plan: proof.Plan) -> set[str]:
 def proof_examples(data: Path, name: str) -> list[Any]:
     lines = (data / f"conversations-{proof.FINAL_SEED}" / f"{name}.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+def test_the_recipe_of_the_final_norm_has_the_settings_of_its_arm() -> None:
+    [arm] = [one for one in proof.PROOF if one.name == "final_norm"]
+    assert arm.settings.items() <= FINAL_NORM.items()

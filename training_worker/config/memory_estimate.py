@@ -22,6 +22,7 @@ LONGEST_HEADER = 100_000_000  # bytes
 EVERYTHING = ("weights", "gradients", "optimizer", "reference")
 SPLIT = {"ddp": (), "zero2": ("gradients", "optimizer"), "zero3": EVERYTHING, "fsdp": EVERYTHING}
 CHECKPOINTS = 3  # checkpoints that a run keeps: the last two, and the best
+FINAL_NORM = {"model.norm.weight", "norm.weight"}  # names of the norm before the output, in all our families
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -51,6 +52,7 @@ class Plan:
 
     precision: str = "fp32"
     lora_rank: int = 0
+    trainable: str = "all"
     beta: float = 0.0
     sharding: str = "ddp"
     processes: int = 1
@@ -61,7 +63,8 @@ class Plan:
 def count_trainable_parameters(weights: Shapes, plan: Plan) -> float:
     """Return the number of trained parameters."""
     if not plan.lora_rank:
-        return float(sum(map(prod, weights.values())))
+        trained = [shape for name, shape in weights.items() if plan.trainable == "all" or name in FINAL_NORM]
+        return float(sum(map(prod, trained)))
     matrices = [shape for name, shape in weights.items() if len(shape) == 2 and not ends(name)]
     return float(plan.lora_rank * sum(map(sum, matrices)))
 
@@ -104,8 +107,13 @@ def rows_at_once(plan: Plan, model: Mapping[str, Any], memory: float) -> int:
 
 
 def on_disk(weights: Shapes, plan: Plan) -> float:
-    """Return the bytes of the checkpoints that a run keeps: the trained weights in fp32 and AdamW's two moments."""
-    return CHECKPOINTS * 12.0 * count_trainable_parameters(weights, plan)
+    """Return the bytes of the checkpoints that a run keeps, in fp32.
+
+    Each has the weights, or with LoRA those of the adapter, and AdamW's two moments of the trained ones.
+    """
+    learned = count_trainable_parameters(weights, plan)
+    stored = learned if plan.lora_rank else float(sum(map(prod, weights.values())))
+    return CHECKPOINTS * (4.0 * stored + 8.0 * learned)
 
 
 def ends(name: str) -> bool:

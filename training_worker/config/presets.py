@@ -1,8 +1,9 @@
 """Training recipes: the run settings that each recipe sets.
 
-`tiny` has the default settings, for the shipped policy on two CPU cores. `gpu` is our own: LoRA adapters on a model of
-a few billion parameters, with shorter rollouts, on one GPU. `paper` follows the paper's section 4; settings that the
-paper does not give are those of GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
+`tiny` has the default settings, for the shipped policy on two CPU cores; `final_norm` trains only the gains of its last
+norm, as one arm of `make proof` does. `gpu` is our own: LoRA adapters on a model of a few billion parameters, with
+shorter rollouts, on one GPU. `paper` follows the paper's section 4; settings that the paper does not give are those of
+GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ PAPER: Mapping[str, Any] = MappingProxyType(
         "clip_high": 0.2,
         "scale_rewards": "group",
         "credit": "rollout",
+        "trainable": "all",
         "zero_variance": "keep",
         "mask_truncated": False,
         "longest_prompt": 12_384,
@@ -48,6 +50,10 @@ TINY: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+FINAL_NORM: Mapping[str, Any] = MappingProxyType(  # as in experiments/proof.py
+    {**TINY, "credit": "rollout", "trainable": "final_norm", "learning_rate": 6e-2}
+)
+
 ONE_GPU: Mapping[str, Any] = MappingProxyType(
     {
         **PAPER,
@@ -62,7 +68,9 @@ ONE_GPU: Mapping[str, Any] = MappingProxyType(
     }
 )
 
-RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"tiny": TINY, "gpu": ONE_GPU, "paper": PAPER})
+RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {"tiny": TINY, "final_norm": FINAL_NORM, "gpu": ONE_GPU, "paper": PAPER}
+)
 
 RATES: Mapping[str, float] = MappingProxyType(
     {"qwen3": 1e-6, "qwen2.5": 3e-7, "granite4": 3e-7, "llama3": 3e-7}  # ours for Llama: as for the other 7B and 8B

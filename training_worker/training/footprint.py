@@ -34,13 +34,14 @@ def plan_of(config: GRPORun | SupervisedRun) -> Plan:
     if isinstance(config, SupervisedRun):
         return Plan(config.precision, config.lora_rank, tokens=config.longest + TokenLimits().completion)
     return Plan(
-        config.precision,
-        config.lora_rank,
-        config.beta,
-        config.sharding,
-        config.processes,
-        config.longest_prompt + config.limits.completion,
-        config.prompts * config.group // config.processes,
+        precision=config.precision,
+        lora_rank=config.lora_rank,
+        trainable=config.trainable,
+        beta=config.beta,
+        sharding=config.sharding,
+        processes=config.processes,
+        tokens=config.longest_prompt + config.limits.completion,
+        rows=config.prompts * config.group // config.processes,
     )
 
 
