@@ -23,8 +23,8 @@ def end_all(membership: Membership, role: Role | None) -> Ended:
     because = f"{membership.user} is {role.label.lower()} now" if role else f"{membership.user} left the team"
     ended = []
     with audit.override_actor(None, because=because):
-        for kind in in_order():
-            found = [] if role and role.covers(kind.action) else list(active(kind, membership))
+        for kind in sort_revocables():
+            found = [] if role and role.covers(kind.action) else list(find_active(kind, membership))
             for one in found:
                 kind.revoke(one, because[:80])
             ended.append((len(found), kind.name))
@@ -33,16 +33,16 @@ def end_all(membership: Membership, role: Role | None) -> Ended:
 
 def preview_revocations(membership: Membership) -> Ended:
     """Return what would be revoked if the member left."""
-    counted = ((active(kind, membership).count(), kind.name) for kind in in_order())
+    counted = ((find_active(kind, membership).count(), kind.name) for kind in sort_revocables())
     return [(number, name if number == 1 else pluralize_name(name)) for number, name in counted if number]
 
 
-def in_order() -> list[Revocable]:
+def sort_revocables() -> list[Revocable]:
     """Return all kinds, those that need the highest role first."""
     return sorted(revocables, key=lambda kind: (-list(Action).index(kind.action), kind.name))
 
 
-def active(kind: Revocable, membership: Membership) -> QuerySet[Any]:
+def find_active(kind: Revocable, membership: Membership) -> QuerySet[Any]:
     return kind.find(membership.organisation, membership.user)
 
 

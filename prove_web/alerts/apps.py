@@ -8,9 +8,4 @@ class AlertsConfig(AppConfig):
     label = "alerts"
 
     def ready(self) -> None:
-        from prove_web.accounts.hooks import section_counts
-
-        from . import live_hooks  # noqa: F401  # registers itself
-        from .querysets import open_alerts
-
-        section_counts["alerts"] = open_alerts
+        from . import account_hooks, live_hooks  # noqa: F401  # registers itself

@@ -39,7 +39,7 @@ def run_behaviour(request: ProjectRequest) -> HttpResponse:
     names = [request.GET.get(name, "") for name in ("a", "b")]
     context: dict[str, Any] = {"offered": list_source_choices(request.project), "names": names}
     if not all(names):
-        return render(request, "experiments/compare/behaviour.html", context)
+        return render(request, "comparisons/behaviour.html", context)
     first, second = (side_of(request.project, name) for name in names)
     context |= {"first": first, "second": second}
     try:
@@ -47,8 +47,8 @@ def run_behaviour(request: ProjectRequest) -> HttpResponse:
         found = pairs(first.attempts(), second.attempts())
     except RolloutsUnavailable as why:
         context |= {"why": str(why), **list_alternatives(request.project, first, second)}
-        return render(request, "experiments/compare/behaviour.html", context)
-    return render(request, "experiments/compare/behaviour.html", context | build_list_context(found, request.GET))
+        return render(request, "comparisons/behaviour.html", context)
+    return render(request, "comparisons/behaviour.html", context | build_list_context(found, request.GET))
 
 
 def parse_filter(query: QueryDict) -> Filter:
@@ -116,10 +116,10 @@ def run_beside(request: ProjectRequest) -> HttpResponse:
         pair = found[at]
         sides = [build_side_context(first, pair, "a-"), build_side_context(second, pair, "b-")]
     except RolloutsUnavailable as why:
-        return render(request, "experiments/compare/beside.html", context | {"why": str(why)})
+        return render(request, "comparisons/beside.html", context | {"why": str(why)})
     context |= {"pair": pair, "sides": sides, "place": at + 1, "count": len(found)}
     context |= {"earlier": found[at - 1].first.key if at else "", "later": key_after(found, at)}
-    return render(request, "experiments/compare/beside.html", context)
+    return render(request, "comparisons/beside.html", context)
 
 
 def key_after(found: list[Pair], at: int) -> str:

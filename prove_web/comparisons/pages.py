@@ -36,16 +36,14 @@ def run_compare(request: ProjectRequest) -> HttpResponse:
     try:
         selection = parse_comparison_params(request.project, request.GET)
     except TooMany as why:
-        return render(
-            request, "experiments/compare/page.html", {"why": str(why), "params": ComparisonParams()}, status=400
-        )
+        return render(request, "comparisons/page.html", {"why": str(why), "params": ComparisonParams()}, status=400)
     if part == "curves":
         first, last = (parse_digits(request.GET.get(name, "")) for name in ("from", "to"))
         return JsonResponse(build_chart_data(selection, first or 0, last))
     if part in PARTS:
         context = {"params": selection, "colours": colour_of(selection), **PARTS[part](request, selection)}
-        return render(request, f"experiments/compare/{part}.html", context)
-    return render(request, "experiments/compare/page.html", page(request, selection))
+        return render(request, f"comparisons/{part}.html", context)
+    return render(request, "comparisons/page.html", page(request, selection))
 
 
 def page(request: ProjectRequest, selection: ComparisonParams) -> dict[str, Any]:

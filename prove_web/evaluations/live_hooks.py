@@ -16,5 +16,5 @@ stored_elsewhere.add(("items", "items"))
 
 
 @receiver(events_stored)
-def record(job: Job, events: Sequence[dict[str, Any]], **rest: Any) -> None:
+def record_items(job: Job, events: Sequence[dict[str, Any]], **rest: Any) -> None:
     record_evaluation(job, events)

@@ -17,5 +17,5 @@ stored_elsewhere.add(("rollouts", "groups"))
 
 
 @receiver(events_stored)
-def record(job: Job, events: Sequence[dict[str, Any]], **rest: Any) -> None:
+def record_metrics(job: Job, events: Sequence[dict[str, Any]], **rest: Any) -> None:
     record_curves(job, events)

@@ -44,7 +44,7 @@ class MachineFields(forms.Form):
         (("all", "All"), ("final_norm", "Final norm")),
         "Final norm trains only the gains before the output. Needs a high learning rate, such as 0.06.",
     )
-    lora_rank = number("LoRA rank", "lora_rank", 0, 1024, "0 trains all weights; 8 to 64 trains adapters only.")
+    lora_rank = number("LoRA rank", "lora_rank", 0, 1024, "0 for no adapters; 8 to 64 trains adapters only.")
     lora_alpha = number("LoRA alpha", "lora_alpha", 1, 4096, "Scale of the adapters. One or two times the rank.")
     backend = choice(
         "Generation backend",

@@ -8,13 +8,4 @@ class LiveConfig(AppConfig):
     label = "live"
 
     def ready(self) -> None:
-        from prove_web.accounts.hooks import PersonalData, personal_data
-
-        from .models import Job
-
-        fields = ("kind", "title", "state", "created_at")
-        personal_data.append(
-            PersonalData(
-                "jobs", lambda user, projects: Job.objects.filter(created_by=user, project__in=projects), fields
-            )
-        )
+        from . import account_hooks  # noqa: F401  # registers itself

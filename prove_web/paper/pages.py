@@ -137,7 +137,7 @@ def paper_page(request: ProjectRequest) -> HttpResponse:
         "picked": picked,
         "asked_figures": figured,
     }
-    return render(request, "experiments/paper/page.html", context)
+    return render(request, "paper/page.html", context)
 
 
 def numbers(texts: list[str]) -> list[int]:

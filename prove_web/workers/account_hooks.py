@@ -12,8 +12,8 @@ from .enrolment import revoke
 from .models import Enrolment
 
 
-def find_enrolled(team: Organisation, user: User) -> QuerySet[Enrolment]:
+def find_enrolled_machines(team: Organisation, user: User) -> QuerySet[Enrolment]:
     return Enrolment.objects.filter(organisation=team, made_by=user, revoked_at=None)
 
 
-revocables.append(Revocable("machine", Action.MANAGE, find_enrolled, lambda machine, because: revoke(machine)))
+revocables.append(Revocable("machine", Action.MANAGE, find_enrolled_machines, lambda machine, because: revoke(machine)))
